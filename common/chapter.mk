@@ -1,5 +1,5 @@
-# What every chapter's Makefile includes, by ../common/chapter.mk or, in beyond/, by ../../common/chapter.mk: the targets of
-# the top Makefile, in the chapter's directory.
+# What every chapter's Makefile includes, by ../common/chapter.mk or, in beyond/, by ../../common/chapter.mk: the
+# targets of the top Makefile, in the chapter's directory.
 #
 #     make, make 07        build this chapter's program (07 stands for the directory's own number)
 #     make run, make diff, make break, make map, make exercise, make solve, make lab, make check, make timeline,

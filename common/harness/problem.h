@@ -33,7 +33,8 @@ typedef struct {
     void *devices;    /* on the model, what the chapter's own Devices keep; NULL: one device */
 } ChapterRun;
 
-/* How a chapter that has several devices is run on them, on the model: its own code, in place of the harness's for one. */
+/* How a chapter that has several devices is run on them, on the model: its own code, in place of the harness's for
+ * one. */
 typedef struct Devices {
     GemmStatus (*open)(ChapterRun *run);    /* sets run->devices; close() follows even where it fails */
     GemmStatus (*prepare)(ChapterRun *run); /* deals out the data last filled in */

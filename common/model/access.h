@@ -1,13 +1,13 @@
-/* access.h - an access to memory, as mechanisms post it and the judge of order remembers it, and tables of what there is. A new
- * instruction that touches memory is a line of ACCESSES, a new kind of memory one of SPACES (order.c names its places,
- * cells.c keeps its cells). */
+/* access.h - an access to memory, as mechanisms post it and the judge of order remembers it, and tables of what there
+ * is. A new instruction that touches memory is a line of ACCESSES, a new kind of memory one of SPACES (order.c names
+ * its places, cells.c keeps its cells). */
 #ifndef MODEL_ACCESS_H
 #define MODEL_ACCESS_H
 
 #include "core/types.h"
 
-/* SPACE(id, which rule a read too early breaks, a write too early, a second write; 1 if a proxy fence must cover reads, too,
- * before the async proxy overwrites them; which fence is missing; how many reads and atomic accesses of a cell are
+/* SPACE(id, which rule a read too early breaks, a write too early, a second write; 1 if a proxy fence must cover reads,
+ * too, before the async proxy overwrites them; which fence is missing; how many reads and atomic accesses of a cell are
  * remembered). */
 #define SPACES_OF(SPACE)                                                                                               \
     SPACE(SHARED, RACE_RAW, RACE_WAR, RACE_WAW, 1,                                                                     \
@@ -32,8 +32,8 @@ typedef enum {
  * done everybody sees who knows it to be complete. */
 typedef enum { PROXY_GENERIC, PROXY_ASYNC } Proxy;
 
-/* FENCE(id, memory for which it covers what its thread knows, 1 if from then on also what other CTAs of the cluster have
- * covered there counts): proxy fences, RELEASE and ACQUIRE the halves of one. */
+/* FENCE(id, memory for which it covers what its thread knows, 1 if from then on also what other CTAs of the cluster
+ * have covered there counts): proxy fences, RELEASE and ACQUIRE the halves of one. */
 #define PROXY_FENCES(FENCE)                                \
     FENCE(SHARED, 1u << SPACE_SHARED, 1)                   \
     FENCE(GLOBAL, 1u << SPACE_GLOBAL, 0)                   \

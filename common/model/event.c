@@ -9,13 +9,16 @@ Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
 extern const Hearing *const __start_model_hearings[];
 extern const Hearing *const __stop_model_hearings[];
 
+/* In a launch with these options. */
 static int is_wanted(ListenerId id) {
+    const ModelOptions *o = &device.options;
     switch (id) {
-#define LISTENER(name, wanted) \
-    case LISTENER_##name: return wanted;
-        LISTENERS(LISTENER)
-#undef LISTENER
-    default: return 0;
+    case LISTENER_count: return o->count;
+    case LISTENER_observe: return o->observer != NULL;
+    case LISTENER_barrier_rows: return o->barriers;
+    case LISTENER_journal: return o->journal != NULL;
+    case LISTENER_steps: return o->trace || o->count;
+    default: return 1;
     }
 }
 

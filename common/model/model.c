@@ -6,8 +6,8 @@
  * starts beside if all threads wait and one of them polls for another CTA, and under random policies where a thread has
  * executed an atomic.
  *
- * What runs is a set of launches: one, or those that the host has held, of several streams and devices. A launch may begin
- * when the one before it in its stream has ended; otherwise their clusters are one pool. */
+ * What runs is a set of launches: one, or those that the host has held, of several streams and devices. A launch may
+ * begin when the one before it in its stream has ended; otherwise their clusters are one pool. */
 #include "model.h"
 
 #include <stdio.h>
@@ -241,8 +241,8 @@ static int next_cluster(void) {
     return 0;
 }
 
-/* All threads wait and no asynchronous work is left. Whoever polls, or waits for another to come first, may wait for a CTA that has
- * not begun, or may give up. */
+/* All threads wait and no asynchronous work is left. Whoever polls, or waits for another to come first, may wait for a
+ * CTA that has not begun, or may give up. */
 static void stuck(void) {
     if (!((stalled_wait() || pollers_wait()) && start_cluster()) && !stalled_wake_all() && !pollers_wake_all()) {
         POST(STUCK);

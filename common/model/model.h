@@ -41,8 +41,8 @@ ModelIndex model_grid_dim(void) __attribute__((const));
 #define gridDim (model_grid_dim())
 #define warpSize 32
 
-/* Loaded and stored as a whole, which the model is to see: clang copies a struct by memcpy(), which -fsanitize=thread does
- * not tell it. */
+/* Loaded and stored as a whole, which the model is to see: clang copies a struct by memcpy(), which -fsanitize=thread
+ * does not tell it. */
 #ifdef __clang__
 typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
 typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
@@ -80,9 +80,10 @@ typedef struct {
     const char *name;
 } ModelKernel;
 
-/* The entry copies the parameters from the host, of which -fsanitize=thread must not tell, and so the kernel is a function
- * apart. It is inlined there: gcc for aarch64 would pass parameters with tensor maps, which are 64-byte aligned, as an
- * argument on a multiple of 16 bytes; a variable is aligned everywhere. The linker lists all kernels side by side. */
+/* The entry copies the parameters from the host, of which -fsanitize=thread must not tell, and so the kernel is a
+ * function apart. It is inlined there: gcc for aarch64 would pass parameters with tensor maps, which are 64-byte
+ * aligned, as an argument on a multiple of 16 bytes; a variable is aligned everywhere. The linker lists all kernels
+ * side by side. */
 #define KERNEL_ENTRY(kernel, Params)                                                                                   \
     static __attribute__((noinline)) void kernel##_model_run(const Params *params_) { kernel(*params_); }              \
     static __attribute__((noinline, no_sanitize("thread"), unused)) void kernel##_model_entry(const void *p_) {        \
@@ -102,8 +103,8 @@ typedef struct {
     int overlap; /* launches run one after the other, but are judged as if they overlapped */
 } LaunchShape;
 
-/* Runs the kernel to its end, or keeps the launch for model_run_launches() (model_host.h). kernel: a ModelKernel. Returns
- * GEMM_DEVICE for a launch that the driver would refuse, GEMM_MODEL_BUG if the model reported a bug. */
+/* Runs the kernel to its end, or keeps the launch for model_run_launches() (model_host.h). kernel: a ModelKernel.
+ * Returns GEMM_DEVICE for a launch that the driver would refuse, GEMM_MODEL_BUG if the model reported a bug. */
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                         int overlap, const void *params, const void *stream, GemmError *error);
 
@@ -116,8 +117,9 @@ static inline GemmStatus launch_kernel(const void *kernel, const char *name, Lau
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-/* What nvcc knows beyond <math.h>. A GPU's rsqrtf() is off by up to 2 units in the last place, and the functions that begin
- * with two underscores are coarser still; these are rounded well. Macros, since the C library has such names itself. */
+/* What nvcc knows beyond <math.h>. A GPU's rsqrtf() is off by up to 2 units in the last place, and the functions that
+ * begin with two underscores are coarser still; these are rounded well. Macros, since the C library has such names
+ * itself. */
 static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
 #define __expf(x) expf(x)
 #define __logf(x) logf(x)
@@ -145,8 +147,8 @@ void model_syncwarp(uint32_t mask, const char *here);
 typedef enum { MODEL_SHFL_INDEX, MODEL_SHFL_XOR, MODEL_SHFL_UP, MODEL_SHFL_DOWN } ModelShuffle;
 /* Among `width` lanes that follow one another. */
 uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here);
-/* The value as 8 bytes `bits`, and back as what becomes of them. Of CUDA's types, of 4 or 8 bytes; what is smaller than an int
- * becomes one. */
+/* The value as 8 bytes `bits`, and back as what becomes of them. Of CUDA's types, of 4 or 8 bytes; what is smaller than
+ * an int becomes one. */
 #define MODEL_BY_BITS(value, bits, becomes)              \
     __extension__({                                      \
         __typeof__((value) + 0) value_ = (value);        \
@@ -170,7 +172,8 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
 #define __any_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ANY, mask, (predicate) != 0, HERE))
 #define __all_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ALL, mask, (predicate) != 0, HERE))
 
-/* all: NULL for match.any; else 1 goes there if all lanes of the mask have the same value, and their mask is returned. */
+/* all: NULL for match.any; else 1 goes there if all lanes of the mask have the same value, and their mask is
+ * returned. */
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here);
 #define MODEL_MATCH(mask, value, all)                                                      \
     __extension__({                                                                        \
@@ -283,7 +286,8 @@ int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here);
 void model_mbarrier_wait(void *bar, uint64_t token, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
- * Swizzle of tma.h. Returns GEMM_DEVICE where an argument is not acceptable, and says which and what would be. `name` must outlive the map. Host. */
+ * Swizzle of tma.h. Returns GEMM_DEVICE where an argument is not acceptable, and says which and what would be. `name`
+ * must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle, GemmError *error);
 /* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
@@ -329,7 +333,8 @@ void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32
                           const char *here);
 void model_tcgen05_wait(int stores, const char *here);
 void model_tcgen05_fence(int after);
-/* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of the scales are, of the kinds that have them. */
+/* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of the scales are, of the kinds that have
+ * them. */
 void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                        uint32_t a_scales, uint32_t b_scales, int accumulate, const char *here);
 void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, const char *here);

@@ -4,12 +4,13 @@
 
 /* What is counted, and its name in the output. "warp" in a name: one for all lanes that execute it together.
  *
- * Passes: shared memory has 32 banks of 4 bytes, and serves a warp's access in 1, 2 or 4 parts, for lanes that take 4, 8 or
- * 16 bytes each. A part takes as many passes as there are different words in its fullest bank; a conflict is a pass more
- * than those words would need if they were spread evenly. Lines: a part's different 128-byte lines of global memory;
+ * Passes: shared memory has 32 banks of 4 bytes, and serves a warp's access in 1, 2 or 4 parts, for lanes that take 4,
+ * 8 or 16 bytes each. A part takes as many passes as there are different words in its fullest bank; a conflict is a
+ * pass more than those words would need if they were spread evenly. Lines: a part's different 128-byte lines of global
+ * memory;
  * sectors: the whole access's different 32-byte sectors. Behind the ldmatrix of
- * an operand: the warp has issued no other mma.sync since, so this one has to wait for it. Steps: the rough cost model of
- * the timeline, not speed. Roles: in the CTA
+ * an operand: the warp has issued no other mma.sync since, so this one has to wait for it. Steps: the rough cost model
+ * of the timeline, not speed. Roles: in the CTA
  * that has most of them. */
 #define MODEL_COUNTS(COUNT)                                               \
     COUNT(CTAS, "CTAs")                                                   \

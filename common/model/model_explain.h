@@ -67,8 +67,8 @@ typedef struct {
     ModelPlace place;
 } ProductFact;
 
-/* Rows of A and of B that a CTA read for one of its tiles, and the first row of a box that it asked for, also where that
- * lies outside of the matrix; last < first: none. Needs one k-tile (K no larger): a thread
+/* Rows of A and of B that a CTA read for one of its tiles, and the first row of a box that it asked for, also where
+ * that lies outside of the matrix; last < first: none. Needs one k-tile (K no larger): a thread
  * that reads A again after B has begun another tile. */
 typedef struct {
     int cta, number;
@@ -88,7 +88,8 @@ typedef struct {
     int value_is_right; /* the two bytes there are those that were put into the matrix */
     const char *writer; /* "TMA load", "cp.async", "store": what had written them */
     Doer written;
-    /* mma.sync: the ldmatrix that read it, the lane whose address it was, and lane, register and half that received it. */
+    /* mma.sync: the ldmatrix that read it, the lane whose address it was, and lane, register and half that received
+     * it. */
     ModelPlace ldmatrix;
     int address_lane, lane, reg, half;
     /* wgmma: the descriptor. */
@@ -112,7 +113,7 @@ typedef struct ModelObserver {
     int a_rows, b_rows;
     Numbering number;
     int stop_when_stored; /* the launch ends when C[R][C] has been written: the rest of it does not matter */
-    int stop_at_tile; /* the launch ends when all CTAs of a cluster have begun their tile of this number; 0: at its end */
+    int stop_at_tile;     /* the launch ends when all CTAs of a cluster have begun this tile of theirs; 0: at its end */
     /* The element (c_at: its address), the elements of A and B that are traced and what they hold, and, once known, who
      * holds the accumulator. thread < 0: not known. */
     const void *a_at, *b_at, *c_at;

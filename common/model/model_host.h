@@ -19,32 +19,33 @@ typedef struct {
     ModelPolicy policy;
     unsigned long long seed; /* with the policy, replays a run exactly */
     int barriers;            /* 1: print every event of an mbarrier to stdout */
-    const char *journal;     /* a file for what happens in the last launch (tell/journal.c); NULL: none */
+    const char *journal;     /* a file for the events of the last launch (tell/journal.c); NULL: none */
     int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
     int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
-    int patience;            /* seconds of CPU time in which nothing happens before a loop is called endless; 0: 20 */
-    int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once a launch */
-    int trace; /* 1: record events for a timeline (model_trace.h); eager then goes in the order of their time */
-    int count; /* 1: count what a launch does (model_count.h) */
-    int chain; /* 1: a launch is one of a chain of layers. If it may overlap the one before, that one reads and writes what
-                  this one does. What a device's launches leave in its memory is for the next in its stream, and what
-                  other devices write there is not to come before or behind them */
-    int rounding; /* 1: wgmma rounds all sums as an H200 does (data/rounding.h); 0: those of fp8 alone, and others as fp32 */
-    int quiet;                      /* 1: print no report; model_report() still has them */
-    int first_block, blocks;        /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
-    int launch;                     /* of the launches that follow only this one takes place, from 1; 0: all */
-    struct ModelObserver *observer; /* who writes down what a launch sets up (model_explain.h); NULL: nobody */
+    int patience;            /* seconds of CPU time without an event after which a loop is called endless; 0: 20 */
+    int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once per launch */
+    int trace;               /* 1: record a timeline (model_trace.h); eager then follows the order of its time */
+    int count;               /* 1: count what a launch does (model_count.h) */
+    /* 1: a launch is one of a chain of layers. If it may overlap the previous launch, that one reads and writes what
+     * this one does. What a device's launches leave in its memory is for the next launch in its stream, and the writes
+     * of other devices there must come neither before nor after those launches. */
+    int chain;
+    int rounding;            /* 1: wgmma rounds all sums as an H200 does (data/rounding.h); 0: only those of fp8 */
+    int quiet;               /* 1: print no report; model_report() still has them */
+    int first_block, blocks; /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
+    int launch;              /* of the launches that follow, only this one takes place, from 1; 0: all */
+    struct ModelObserver *observer; /* gets what a launch sets up (model_explain.h); NULL: nobody */
 } ModelOptions;
 
 /* Before a launch; holds for all launches that follow. */
 void model_configure(const ModelOptions *options);
 
-/* Several devices, from 0 to 7, each with `sms` SMs and memory of its own, which the others reach. What is allocated and
- * launched from here on belongs to this one. */
+/* Several devices, from 0 to 7, each with `sms` SMs and memory of its own, which the others reach. What is allocated
+ * and launched from here on belongs to this one. */
 void model_use_device(int device);
-/* Launches are held from here on, and run side by side by model_run_launches(): those of one stream of a device one after
- * the other, those of different ones in no order but the one that their flags make (common/device/system_flag.h). The host
- * waits for all of them. */
+/* Launches are held from here on, and run side by side by model_run_launches(): those of one stream of a device one
+ * after the other, those of different ones in no order but the one that their flags make (common/device/system_flag.h).
+ * The host waits for all of them. */
 void model_hold_launches(void);
 /* GEMM_MODEL_BUG if the model reported a bug. */
 GemmStatus model_run_launches(void);
@@ -54,12 +55,12 @@ GemmStatus model_run_launches(void);
 void *model_global_alloc(size_t bytes, const char *name);
 void model_global_free(void *p);
 
-/* The allocation at p holds what no launch writes, as weights do: a launch that overlaps the one before may read it before it
- * has waited, in a chain of layers too. */
+/* The allocation at p holds what no launch writes, as weights do: a launch that overlaps the one before may read it
+ * before it has waited, in a chain of layers too. */
 void model_global_constant(const void *p);
 
-/* Optional: rows of a matrix, from first_row on, `ld` elements apart, lie at `base` inside an allocation. Lets reports name
- * elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
+/* Optional: rows of a matrix, from first_row on, `ld` elements apart, lie at `base` inside an allocation. Lets reports
+ * name elements, and provenance follow copies that know no tensor map. Forgotten when it is freed. */
 void model_describe_rows(const void *base, const char *name, int first_row, int rows, int ld, int element_bytes);
 
 /* What the model found. The ids are stable: bugs and tests name them. */
@@ -84,17 +85,17 @@ void model_forget_reports(void);
 /* "RACE_WAR" and the rest; NULL if there is no such rule. */
 const char *model_rule_name(ModelRule rule);
 
-/* What no launch has reached so far, by index, a phrase each: a kernel of this program that has not run, a ring of mbarriers
- * that has not gone round twice. NULL: no more. Holds until the next call. */
+/* What no launch has reached so far, by index, a phrase each: a kernel of this program that has not run, a ring of
+ * mbarriers that has not gone round twice. NULL: no more. Holds until the next call. */
 const char *model_unreached(int index);
 
-/* The first thing that a kernel did, in all launches so far, that another schedule may change: "FILE:LINE ...". NULL: nothing.
- * Then what was found, and what was not, holds for every schedule. */
+/* The first thing that a kernel did, in all launches so far, that another schedule may change: "FILE:LINE ...". NULL:
+ * nothing. Then what was found, and what was not, holds for every schedule. */
 const char *model_depends(void);
 /* ... launches so far, since model_forget_depends(). */
 int model_launches(void);
-/* Which k some sums of the last launches have got twice, or never: "FILE:LINE: ...". NULL: none. That may be on purpose; it tells
- * where to look once the result is known to be wrong. */
+/* Which k some sums of the last launches have got twice, or never: "FILE:LINE: ...". NULL: none. That may be on
+ * purpose; it tells where to look once the result is known to be wrong. */
 const char *model_sums(void);
 
 void model_forget_depends(void);

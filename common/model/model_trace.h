@@ -1,5 +1,5 @@
-/* model_trace.h - what happened in a launch, or in several: the events that the model and a GPU record, for whoever draws
- * them, and those of the model's launches with ModelOptions.trace. Also for CUDA C++. */
+/* model_trace.h - what happened in a launch, or in several: the events that the model and a GPU record, for whoever
+ * draws them, and those of the model's launches with ModelOptions.trace. Also for CUDA C++. */
 #ifndef MODEL_TRACE_H
 #define MODEL_TRACE_H
 

@@ -62,8 +62,8 @@ static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end)
     return e;
 }
 
-/* The whole clock from its low word, less than 2^31 cycles from the CTA's start: other warps may start before the one that
- * notes the start. */
+/* The whole clock from its low word, less than 2^31 cycles from the CTA's start: other warps may start before the one
+ * that notes the start. */
 static uint64_t whole_clock(const Decoder *d, uint32_t low) {
     uint64_t start = d->in->cta->clock;
     return start + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)start);
@@ -154,8 +154,8 @@ static void land(Decoder *d, Phase *p, uint64_t seen) {
     p->bytes = 0;
 }
 
-/* Whether somebody stopped waiting for the phase between the start of its loads and `now`: then what starts now is of the
- * next one. */
+/* Whether somebody stopped waiting for the phase between the start of its loads and `now`: then what starts now is of
+ * the next one. */
 static int started_before_a_wait(const Decoder *d, const Phase *p, uint64_t now) {
     uint64_t waited = first_wait_after(d, p->address, d->trace->event[p->first].begin);
     return waited != 0 && waited <= now;
@@ -205,9 +205,9 @@ static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64
     }
 }
 
-/* From the wait that leaves no products unfinished to the next tile, or to the next wait for an mbarrier, a warp is in its
- * epilogue, where it does not wait; the hooks see only parts of that. Events of a warp are in the order of their ends. A warp
- * that computes exponentials waits for all products more often: there the parts are all. */
+/* From the wait that leaves no products unfinished to the next tile, or to the next wait for an mbarrier, a warp is in
+ * its epilogue, where it does not wait; the hooks see only parts of that. Events of a warp are in the order of their
+ * ends. A warp that computes exponentials waits for all products more often: there the parts are all. */
 static void fill_epilogues(Decoder *d, int warp, size_t from) {
     uint64_t until = 0; /* of the epilogue known so far; 0: the warp is not in one */
     for (size_t i = from; i < d->trace->count; i++) {

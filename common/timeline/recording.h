@@ -1,4 +1,5 @@
-/* recording.h - a trace with what it is of: what can be said of it without drawing it, and the file in which it travels. */
+/* recording.h - a trace with what it is of: what can be said of it without drawing it, and the file in which it
+ * travels. */
 #ifndef RECORDING_H
 #define RECORDING_H
 
@@ -20,9 +21,9 @@ typedef struct {
  * not use them. */
 int recording_peak(const Recording *recording);
 
-/* Keeps the events of one SM, that on which `cta` ran (-1: the lowest), in order of their begin. Of other CTAs than that
- * one, `thin` drops all but what their tensor cores did; of several launches it keeps one CTA of each. 0 if that CTA is not
- * there. */
+/* Keeps the events of one SM, that on which `cta` ran (-1: the lowest), in order of their begin. Of other CTAs than
+ * that one, `thin` drops all but what their tensor cores did; of several launches it keeps one CTA of each. 0 if that
+ * CTA is not there. */
 int recording_keep_sm(Recording *recording, int cta, int thin);
 
 /* Launches, at least 1; and the one that a CTA belongs to. */
@@ -30,8 +31,8 @@ int recording_launches(const Recording *recording);
 int recording_launch_of(const Recording *recording, int cta);
 /* "gemm_kernel, CTA 3 of 16": a CTA by its place in its launch; of a single launch "CTA 3 of 16". Returns text. */
 const char *recording_cta_text(const Recording *recording, int cta, char *text, size_t size);
-/* The launch's CTA that is drawn beside `cta`: that one itself if it is of this launch, else the lowest that is there; -1:
- * none. */
+/* The launch's CTA that is drawn beside `cta`: that one itself if it is of this launch, else the lowest that is there;
+ * -1: none. */
 int recording_cta_of_launch(const Recording *recording, int launch, int cta);
 
 /* The CTA that was kept whole; -1: none was. */
@@ -39,8 +40,8 @@ int recording_whole_cta(const Recording *recording);
 
 /* From the SM's first event to its last. */
 void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end);
-/* Share of [begin, end) in which the SM's tensor cores had work: for each of the four the union of the products of all its
- * CTAs. cta: of that one alone; -1: of all. */
+/* Share of [begin, end) in which the SM's tensor cores had work: for each of the four the union of the products of all
+ * its CTAs. cta: of that one alone; -1: of all. */
 double recording_busy(const Recording *recording, int cta, uint64_t begin, uint64_t end);
 /* FLOP of the SM's tiles / (its cycles x peak). 0 on the model, whose steps are no cycles. */
 double recording_efficiency(const Recording *recording);

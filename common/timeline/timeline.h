@@ -105,8 +105,8 @@ typedef struct {
 int timeline_open(Timeline *timeline, const Recording *recording, const TimelineView *view);
 void timeline_close(Timeline *timeline);
 
-/* A part of the window for a second look, where a warp's stretches are thin: three k-tiles in the middle of a CTA whose warps
- * load fragments. Returns 0 if there is none. */
+/* A part of the window for a second look, where a warp's stretches are thin: three k-tiles in the middle of a CTA whose
+ * warps load fragments. Returns 0 if there is none. */
 int timeline_detail(const Timeline *timeline, uint64_t *begin, uint64_t *end);
 
 /* In text of `columns` columns, with the figures about the tensor cores and what was lost. */

@@ -29,8 +29,8 @@ static const struct {
     {"t", "rect width=\"1.5\" height=\"4\"", 4, 0},
 };
 
-/* Plain values, those for a dark page in a media query: a program that knows neither it nor CSS variables shows the light
- * picture. */
+/* Plain values, those for a dark page in a media query: a program that knows neither it nor CSS variables shows the
+ * light picture. */
 static const char style[] =
     "<style>\n"
     "text{font-family:system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;font-size:11px;fill:#1f2328}\n"
@@ -180,8 +180,8 @@ static void put_bar(Pen *pen, double begin, double end, double top, double heigh
     pen->y = y + down;
 }
 
-/* The spans of one look and level, in one path: as high as the share of the tensor cores that has work. Those that lie less
- * than half a pixel apart become one. */
+/* The spans of one look and level, in one path: as high as the share of the tensor cores that has work. Those that lie
+ * less than half a pixel apart become one. */
 static void draw_look(FILE *out, const Scale *s, const Row *row, Look look, int level, const int *lane,
                       const Place *place, double height) {
     double open[MAX_LANES], until[MAX_LANES], bar = (height - (place->lanes > 1)) * level / TENSOR_CORES;

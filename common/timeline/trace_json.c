@@ -1,8 +1,8 @@
 /* trace_json.c - a recording in the Trace Event Format, which ui.perfetto.dev and chrome://tracing read.
  *
- * A process is a CTA; a thread is a track: a role, or a slot of an asynchronous unit, so that the spans of a track never
- * overlap. Times are whole nanoseconds; a step of the model is shown as a microsecond. An arrow goes from a load to the
- * wait that it ends. */
+ * A process is a CTA; a thread is a track: a role, or a slot of an asynchronous unit, so that the spans of a track
+ * never overlap. Times are whole nanoseconds; a step of the model is shown as a microsecond. An arrow goes from a load
+ * to the wait that it ends. */
 #include "timeline.h"
 
 #include <stdlib.h>
@@ -212,8 +212,8 @@ static int write_cta(Writer *w, int cta, int sm) {
     return written != NULL;
 }
 
-/* Of several launches: a track for each kernel, from its first event on this SM to its last, and a line through all tracks
- * where it begins. */
+/* Of several launches: a track for each kernel, from its first event on this SM to its last, and a line through all
+ * tracks where it begins. */
 static void write_launches(Writer *w) {
     const Trace *trace = &w->recording->trace;
     const int pid = trace->ctas; /* behind the CTAs' */

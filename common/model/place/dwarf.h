@@ -1,5 +1,5 @@
-/* dwarf.h - reading the program's own debug information, DWARF 4 as the build asks for it. Only reports need it: what is
- * missing gives an empty answer. */
+/* dwarf.h - reading the program's own debug information, DWARF 4 as the build asks for it. Only reports need it: what
+ * is missing gives an empty answer. */
 #ifndef DWARF_H
 #define DWARF_H
 
@@ -21,8 +21,8 @@ int64_t dwarf_sleb(Bytes *b);
 const char *dwarf_string(Bytes *b);
 void dwarf_skip(Bytes *b, uint64_t bytes);
 
-/* The unit at the front of *all, behind its length and version, into *unit; *all moves behind it. Returns the version, 0 if there
- * is no unit that is whole. */
+/* The unit at the front of *all, behind its length and version, into *unit; *all moves behind it. Returns the version,
+ * 0 if there is no unit that is whole. */
 int dwarf_unit(Bytes *all, Bytes *unit);
 
 /* A value of this form. Strings go to *text. Unknown forms take all of the bytes. */

@@ -1,8 +1,9 @@
 /* count.c - what a launch did, in numbers.
  *
- * Warp-wide instructions and what a single thread does are just added up. An ordinary access is seen once for each lane, and
- * lanes run one after the other; what belongs to one instruction of the warp is collected until the warp is together again,
- * at the next instruction that all lanes execute, and then looked at as the hardware would: which banks, lines, sectors. */
+ * Warp-wide instructions and what a single thread does are just added up. An ordinary access is seen once for each
+ * lane, and lanes run one after the other; what belongs to one instruction of the warp is collected until the warp is
+ * together again, at the next instruction that all lanes execute, and then looked at as the hardware would: which
+ * banks, lines, sectors. */
 #include "count.h"
 
 #include <stdlib.h>
@@ -205,8 +206,8 @@ static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number)
     return *first = c->groups++;
 }
 
-/* The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes, counted since the
- * warp was last together. */
+/* The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes, counted since
+ * the warp was last together. */
 static void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
     WarpCount *c = count_of(t->warp);
     int at = group_of(c, site, how, (*number_of(c, site, t->lane))++);

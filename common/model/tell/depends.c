@@ -1,8 +1,8 @@
 /* depends.c - what a thread did that another schedule may change. model_depends() (model_host.h) tells it.
  *
- * Of an mbarrier a kernel learns nothing but that a phase is complete, if each no is followed by the same question, for which the
- * thread has kept nothing of the no (schedule.c compares its stack and registers), or by a wait, for which the same holds. A
- * question of which no run has shown that may be such a loop, or not. */
+ * Of an mbarrier a kernel learns nothing but that a phase is complete, if each no is followed by the same question, for
+ * which the thread has kept nothing of the no (schedule.c compares its stack and registers), or by a wait, for which
+ * the same holds. A question of which no run has shown that may be such a loop, or not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,10 @@
-/* journal.c - what --steps writes: a line of JSON for each thing that happens to barriers, copies, products and those who
- * wait for them, in the order in which it happens; and the reports between.
+/* journal.c - events as text, in the order in which they happen.
  *
- * Every line has "step" and "what"; then "cta" and who: a thread by its number in the CTA, a warp or a warpgroup. A line
- * about a barrier has the state that the barrier is in afterwards. */
+ * --steps writes a line of JSON for each event that event_kinds.h lists as TOLD, and the reports between them. Every
+ * line has "step" and "what"; then "cta" and who: a thread by its number in the CTA, a warp or a warpgroup. A line
+ * about a barrier has the state that the barrier is in afterwards.
+ *
+ * --barriers prints a row for each event of an mbarrier. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,49 +103,13 @@ ON(journal, LAUNCH_END) {
     }
 }
 
-/* ---- what is written of an event --------------------------------------------------------------------------------- */
+/* ---- --steps: the events ----------------------------------------------------------------------------------------- */
 
-/* LINE(kind, its name, whose it is). CHANGED has the name of its change, or none; WARP_ACCESS that of its access; COPY is that
- * of an answer of launch control, or none. */
-typedef enum { OF_CTA, OF_CLUSTER, OF_THREAD, OF_WARP, OF_WARPGROUP, OF_BARRIER } Whose;
-#define LINES(LINE)                           \
-    LINE(TILE, "tile", THREAD)                \
-    LINE(THREAD_RETURNED, "returned", THREAD) \
-    LINE(MBARRIER_INIT, "init", THREAD)       \
-    LINE(MBARRIER_CHANGED, NULL, THREAD)      \
-    LINE(MBARRIER_PHASE, "phase", BARRIER)    \
-    LINE(MBARRIER_WAIT, "wait", THREAD)       \
-    LINE(MBARRIER_PASSED, "passed", THREAD)   \
-    LINE(MBARRIER_LANDED, "landed", BARRIER)  \
-    LINE(BARRIER_ARRIVE, "sync", THREAD)      \
-    LINE(BARRIER_COMPLETE, "met", CTA)        \
-    LINE(CLUSTER_ARRIVE, "sync", THREAD)      \
-    LINE(CLUSTER_COMPLETE, "met", CLUSTER)    \
-    LINE(TMA_LOAD, "load", THREAD)            \
-    LINE(TMA_STORE, "store", THREAD)          \
-    LINE(TMA_STORED, "stored", THREAD)        \
-    LINE(BULK_COMMIT, "bulk_commit", THREAD)  \
-    LINE(BULK_WAIT, "bulk_wait", THREAD)      \
-    LINE(FENCE_PROXY, "fence_proxy", THREAD)  \
-    LINE(SETMAXNREG, "registers", WARP)       \
-    LINE(WARP_ACCESS, NULL, WARP)             \
-    LINE(WGMMA_PART, "part", WARP)            \
-    LINE(WGMMA_ISSUED, "issued", WARPGROUP)   \
-    LINE(WGMMA_DONE, "done", WARPGROUP)       \
-    LINE(WGMMA_COMMIT, "commit", WARP)        \
-    LINE(WGMMA_WAIT, "wgmma_wait", WARP)      \
-    LINE(WGMMA_WAITED, "waited", WARP)        \
-    LINE(TMEM_PRODUCT, "mma", THREAD)         \
-    LINE(COPY, "cancel", THREAD)              \
-    LINE(LAUNCH_ANSWER, "answer", THREAD)
-
-static const struct {
-    const char *what;
-    Whose whose;
-} lines[EVENT_KINDS] = {
-#define LINE(kind, what, whose) [EVENT_##kind] = {what, OF_##whose},
-    LINES(LINE)
-#undef LINE
+static const char *const names[] = {
+#define EVENT(kind, ...)
+#define TOLD(kind, name, ...) [EVENT_##kind] = name,
+#include "../event_kinds.h"
+#undef TOLD
 };
 
 static const char *name_of(const Event *e) {
@@ -155,7 +121,7 @@ static const char *name_of(const Event *e) {
     return e->kind == EVENT_MBARRIER_CHANGED                         ? change[e->change]
            : e->kind == EVENT_WARP_ACCESS                            ? access_name[e->access]
            : e->kind == EVENT_COPY && e->access != ACCESS_TRY_CANCEL ? NULL
-                                                                     : lines[e->kind].what;
+                                                                     : names[e->kind];
 }
 
 static void print_box(const TensorMap *map, const int *coord) {
@@ -234,24 +200,26 @@ static void print_operands(const Event *e) {
 }
 
 static void write_line(const Event *e) {
-    Whose whose = lines[e->kind].whose;
     if (name_of(e) == NULL || (e->kind == EVENT_FENCE_PROXY && e->fence->spaces == 1u << SPACE_GLOBAL)) {
         return;
     }
-    const Cta *cta = whose == OF_THREAD      ? e->thread->cta
-                     : whose == OF_WARP      ? e->warp->cta
-                     : whose == OF_WARPGROUP ? e->warpgroup->cta
-                     : whose == OF_CTA       ? e->cta
-                     : whose == OF_CLUSTER   ? e->cluster->cta[0]
-                                             : e->barrier->cta;
+    const Thread *t = e->kind != EVENT_MBARRIER_LANDED ? e->thread : NULL; /* landed bytes are the barrier's */
+    const Cta *cta = t != NULL              ? t->cta
+                     : e->warp != NULL      ? e->warp->cta
+                     : e->warpgroup != NULL ? e->warpgroup->cta
+                     : e->cluster != NULL   ? e->cluster->cta[0]
+                     : e->cta != NULL       ? e->cta
+                                            : e->barrier->cta;
     print_reports();
     head(name_of(e));
     print(",\"cta\":%d", number_of(cta));
-    switch (whose) {
-    case OF_THREAD: print(",\"thread\":%d", e->thread->id); break;
-    case OF_WARP: print(",\"warp\":%d", e->warp->id); break;
-    case OF_WARPGROUP: print(",\"warpgroup\":%d", e->warpgroup->id); break;
-    default: break;
+    if (t != NULL || e->warp != NULL || e->warpgroup != NULL) {
+        print(t != NULL         ? ",\"thread\":%d"
+              : e->warp != NULL ? ",\"warp\":%d"
+                                : ",\"warpgroup\":%d",
+              t != NULL         ? t->id
+              : e->warp != NULL ? e->warp->id
+                                : e->warpgroup->id);
     }
     print_operands(e);
     if (e->barrier != NULL) {
@@ -263,6 +231,10 @@ static void write_line(const Event *e) {
     }
     print("}\n");
 }
+#define TOLD(kind, name, ...) HEARS(journal, kind, write_line);
+#include "../event_kinds.h"
+#undef TOLD
+#undef EVENT
 
 ON(journal, TMA_LANDING) {
     journal.map = e->load->map.name;
@@ -276,6 +248,41 @@ ON(journal, LAUNCH_LANDING) {
     journal.into = NULL;
 }
 
-#define LINE(kind, what, whose) HEARS(journal, kind, write_line);
-LINES(LINE)
-#undef LINE
+/* ---- --barriers -------------------------------------------------------------------------------------------------- */
+
+static void print_row(const Barrier *b, const char *what) {
+    static uint32_t shown_launch;
+    char name[PHRASE_SIZE];
+    if (shown_launch != device.sets) {
+        shown_launch = device.sets;
+        printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "step", "CTA", "barrier", "event", "phase",
+               "arrivals:", "", "bytes:", "");
+        printf("%8s %4s %-12s %-24s %6s  %9s %9s  %9s %9s\n", "", "", "", "", "", "expected", "actual", "expected",
+               "actual");
+    }
+    printf("%8llu %4d %-12s %-24s %6llu  %9d %9d  %9llu %9llu\n", device.step, b->cta->block, barrier_text(b, name),
+           what, b->phase, b->expected, b->expected - b->pending, b->announced, b->brought);
+}
+
+ON(barrier_rows, MBARRIER_INIT) { print_row(e->barrier, "init"); }
+ON(barrier_rows, MBARRIER_COMPLETE) { print_row(e->barrier, "phase complete"); }
+
+ON(barrier_rows, MBARRIER_LANDED) {
+    char text[64];
+    snprintf(text, sizeof text, "%lld bytes landed", e->amount);
+    print_row(e->barrier, text);
+}
+
+ON(barrier_rows, MBARRIER_CHANGED) {
+    static const char *const format[] = {[MBARRIER_ARRIVE] = "arrive %lld",
+                                         [MBARRIER_ARRIVE_REMOTE] = "arrive from CTA %lld",
+                                         [MBARRIER_EXPECT] = "expect_tx %lld",
+                                         [MBARRIER_ARRIVE_EXPECT] = "arrive.expect_tx %lld",
+                                         [MBARRIER_WAIT] = "wait, parity %lld",
+                                         [MBARRIER_ASKED_NO] = "asked, parity %lld: no",
+                                         [MBARRIER_ASKED_YES] = "asked, parity %lld: yes"};
+    char text[64];
+    const char *how = e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : format[e->change];
+    snprintf(text, sizeof text, how, e->amount);
+    print_row(e->barrier, text);
+}

@@ -1,9 +1,9 @@
-/* laps.c - how often each ring of mbarriers has gone round, and which kernels have run. What they have not reached is told by
- * model_unreached() (model_host.h).
+/* laps.c - how often each ring of mbarriers has gone round, and which kernels have run. What they have not reached is
+ * told by model_unreached() (model_host.h).
  *
  * A ring is an array of mbarriers of one mbarrier_init(). It has gone round as often as the slowest of
- * them has completed a phase, in the CTA where that is most: only from the second lap on is a stage refilled that somebody
- * may still read, and waited for by both parities. */
+ * them has completed a phase, in the CTA where that is most: only from the second lap on is a stage refilled that
+ * somebody may still read, and waited for by both parities. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -203,8 +203,8 @@ ON(steps, LAUNCH_BEGIN) {
         }
     }
     memset(trace.sm_taken, 0, sizeof trace.sm_taken);
-    /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them in
-     * that order. */
+    /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them
+     * in that order. */
     if (device.options.trace && device.options.policy == MODEL_EAGER) {
         device.order = time_of;
     }
