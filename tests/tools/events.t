@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does common/model/event_kinds.h say what the model's events hold? A POST() sets only the fields of its kind, each field
-# is set by one of them, and an ON() reads no other. Then the same of code that is wrong, which must be seen.
+# Does common/model/event_kinds.h say what the events of the model hold? A POST() sets only the fields of its kind, each
+# field is set by one of them, and an ON() reads no other. Then the same of code that is wrong, which must be seen.
 use strict;
 use warnings;
 use Test::More;
