@@ -105,24 +105,24 @@
       `${w} 在 ${f.barrier} 上到达，并为阶段 ${f.phase} 声明 ${number(f.bytes)} 字节。`),
     expect: (f, w) => t(`${w} announce${s(w)} ${number(f.bytes)} bytes on ${f.barrier}.`,
       `${w} 在 ${f.barrier} 上声明 ${number(f.bytes)} 字节。`),
-    load: (f, w, d) => t(`The copy engine is asked for ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}${d.ctas > 1 ? `, counted by ${f.barrier}` : ""}.`,
+    load: (f, w, d) => t(`A TMA load starts: ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}${d.ctas > 1 ? `, counted by ${f.barrier}` : ""}.`,
       `交给拷贝引擎：把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节${d.ctas > 1 ? `，由 ${f.barrier} 计数` : ""}。`),
-    cancel: (f, w) => t(`${w} asks for one more tile with try_cancel: 16 bytes are to come to ${f.buffer}, counted by ${f.barrier}.`,
+    cancel: (f, w) => t(`${w} requests one more tile with try_cancel: the 16 bytes of the answer will land in ${f.buffer}, counted by ${f.barrier}.`,
       `${w} 用 try_cancel 再要一个分块：16 字节的答复将写到 ${f.buffer}，由 ${f.barrier} 计数。`),
-    landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map === "answer" ? "the answer" : f.map}` : ""} landed${f.cta === undefined ? "" : ` in CTA ${f.cta}`}: ${f.barrier} has ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
+    landed: (f) => t(`${number(f.amount)} bytes${f.map ? ` of ${f.map === "answer" ? "the answer" : f.map}` : ""} landed${f.cta === undefined ? "" : ` in CTA ${f.cta}`}: ${f.barrier} has received ${number(f.has)} of ${number(f.of)} bytes in phase ${f.phase}.`,
       `${f.map ? `${f.map === "answer" ? "答复" : f.map} 的 ` : ""}${number(f.amount)} 字节落地${f.cta === undefined ? "" : `（CTA ${f.cta}）`}：${f.barrier} 的阶段 ${f.phase} 已有 ${number(f.has)} / ${number(f.of)} 字节。`),
     complete: (f) => t(`Phase ${f.phase} of ${f.barrier} is complete; phase ${f.phase + 1} begins.`,
       `${f.barrier} 的阶段 ${f.phase} 完成，阶段 ${f.phase + 1} 开始。`),
-    arrive: (f, w) => t(`${w} ${f.answer === undefined ? "" : `find${s(w)} ${f.answer ? "a tile" : "a no"} in the answer and `}arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
+    arrive: (f, w) => t(`${w} ${f.answer === undefined ? "" : `read${s(w)} in the answer that there is ${f.answer ? "a tile" : "no tile left"} and `}arrive${s(w)} at ${f.barrier}: ${f.has} of ${f.of} arrivals in phase ${f.phase}.`,
       `${w} ${f.answer === undefined ? "" : `读了答复：${f.answer ? "有分块" : "没有了"}；`}在 ${f.barrier} 上到达：阶段 ${f.phase} 已有 ${f.has} / ${f.of} 次到达。`),
     wait: (f, w) => t(`${w} wait${s(w)} for parity ${f.parity} of ${f.barrier}: phase ${f.phase} is not complete yet.`,
       `${w} 等 ${f.barrier} 的奇偶位 ${f.parity}：阶段 ${f.phase} 还没有完成。`),
     passed: (f, w) => f.fresh
-      ? t(`${w} wait${s(w)} for parity 1 of ${f.barrier} and go${s(w) && "es"} on at once: on a fresh barrier the phase before phase 0 counts as complete.`,
+      ? t(`${w} wait${s(w)} for parity 1 of ${f.barrier} and continue${s(w)} at once: on a fresh barrier the phase before phase 0 counts as complete.`,
         `${w} 等 ${f.barrier} 的奇偶位 1，马上通过：屏障刚初始化完，阶段 0 的前一个阶段算作已完成。`)
-      : t(`${w} go${s(w) && "es"} on: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
+      : t(`${w} continue${s(w)}: phase ${f.phase} of ${f.barrier}, parity ${f.parity}, is complete.`,
         `${w} 往下走：${f.barrier} 的阶段 ${f.phase}（奇偶位 ${f.parity}）已完成。`),
-    met: (f) => f.cta < 0 ? t("All threads of both CTAs have met in cluster_sync().", "两个 CTA 的所有线程在 cluster_sync() 会合。") : t(`${in_cta("All threads", f.cta)} have met in __syncthreads().`, `${in_cta("所有线程", f.cta)}在 __syncthreads() 会合。`) +
+    met: (f) => f.cta < 0 ? t("All threads of both CTAs have reached cluster_sync().", "两个 CTA 的所有线程在 cluster_sync() 会合。") : t(`${in_cta("All threads", f.cta)} have reached __syncthreads().`, `${in_cta("所有线程", f.cta)}在 __syncthreads() 会合。`) +
       (f.stages.length ? t(` All have read stage ${stages(f.stages)}: it may be filled again.`,
         `stage ${stages(f.stages)} 大家都读完了：可以重填。`) : ""),
     fragments: (f, w) => t(`${w} read${s(w)} fragments of k-tile ${f.k} from stage ${f.stage}.`,
@@ -131,11 +131,11 @@
       `${w} 发出 k-tile ${f.k} 的 ${f.amount} 条 wgmma：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
     mma: (f, w) => t(`${w} starts ${f.amount} product${f.amount === 1 ? "" : "s"} of k-tile ${f.k}: from now on the tensor cores may read stage ${stages(f.stages)}.`,
       `${w} 发起 k-tile ${f.k} 的 ${f.amount} 次乘法：从现在起，张量核心随时会读 stage ${stages(f.stages)}。`),
-    commit: (f) => t(`The products that it tracks are over: a commit arrives at ${f.barrier} in phase ${f.phase}.`,
+    commit: (f) => t(`The products of a commit are complete: it arrives at ${f.barrier} in phase ${f.phase}.`,
       `所跟踪的乘法都做完了：commit 在 ${f.barrier} 上到达，阶段 ${f.phase}。`),
-    done: (f, w) => t(`The tensor cores compute the products of k-tile ${f.k} for ${w}. Who has not waited for them does not know it.`,
+    done: (f, w) => t(`The tensor cores compute the products of k-tile ${f.k} for ${w}. A thread that has not waited for them cannot know that they are complete.`,
       `张量核心为 ${w} 做 k-tile ${f.k} 的乘法。没等过的线程无从知道。`),
-    waited: (f, w) => t(`${w} know${s(w)} by waiting that the warpgroup's products up to group ${f.group} are over.`,
+    waited: (f, w) => t(`${w} ha${s(w) ? "s" : "ve"} waited: the warpgroup's products up to group ${f.group} are complete.`,
       `${w} 等过之后知道：到第 ${f.group} 组为止，乘法都已做完。`),
     tile: (f, w) => t(`${w} takes the tile of C in row ${f.row}, column ${f.col}.`,
       `${w} 拿到 C 的第 ${f.row} 行、第 ${f.col} 列的分块。`),
@@ -147,7 +147,7 @@
       `拷贝引擎读完了 ${f.buffer}${f.amount > 1 ? ` 的 ${f.amount} 个框` : ""}，写进了 C。`),
     report: (f, w, d) => `${t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
       `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`)}${t(" ", "")}${told(d)}`,
-    end: () => t("All threads have returned: the tile is done.", "所有线程都已返回：分块算完了。"),
+    end: () => t("All threads have returned: the tile is complete.", "所有线程都已返回：分块算完了。"),
   };
 
   // The report in plain words: which line does what to which, and who waits for whom.
@@ -169,23 +169,23 @@
           const who = state.doing.flatMap((group, i) => group.some(([, what]) => what[0] === "wait" && what[1] === name)
             ? [group_name(data, i)] : []);
           const missing = pending ? t(pending < expected ? `${pending} of ${expected} arrivals ${pending === 1 ? "is" : "are"} missing`
-            : expected === 1 ? "its one arrival is missing" : `none of its ${expected} arrivals has come`,
-            `所需的 ${expected} 次到达还缺 ${pending} 次`) : t(`${number(announced - brought)} of the bytes announced never come`,
+            : expected === 1 ? "its one arrival is missing" : `none of its ${expected} arrivals has happened`,
+            `所需的 ${expected} 次到达还缺 ${pending} 次`) : t(`${number(announced - brought)} of the announced bytes never land`,
             `声明的字节中有 ${number(announced - brought)} 个永远不会来`);
           return t(`${capital(who.join(" and "))} wait${who.length > 1 ? "" : "s"} in line ${line} for phase ${phase} of ${name}: ${missing}.`,
             `${who.join(" 和")} 在第 ${line} 行等待 ${name} 的阶段 ${phase}：${missing}。`);
         }).join(t(" ", ""));
       case "RACE_RAW":
-        return t(`The ${now.what} of ${now.who} in line ${now.line} reads what the ${before.what} in line ${before.line} brings: no wait has told this thread that it is there.`,
+        return t(`The ${now.what} of ${now.who} in line ${now.line} reads what the ${before.what} in line ${before.line} writes, but this thread has not waited for that.`,
           `${now.who} 在第 ${now.line} 行的 ${now.what} 读取第 ${before.line} 行的 ${before.what} 要搬来的数据：该线程并没有等到它们。`);
       case "RACE_WAR":
-        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} may still read: no wait has told the writer that this is over.`,
+        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} may still read: the writer has not waited for that.`,
           `第 ${now.line} 行的 ${now.what} 覆盖的数据，${before.who} 在第 ${before.line} 行的 ${before.what} 可能还在读：写的一方并没有等它读完。`);
       case "PROXY_FENCE":
-        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} has read: a barrier orders the two, and the fence is missing.`,
+        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} has read: a barrier orders the two, but the fence is missing.`,
           `第 ${now.line} 行的 ${now.what} 覆盖 ${before.who} 在第 ${before.line} 行用 ${before.what} 读过的数据：两者之间有屏障，缺的是栅栏。`);
       case "WGMMA_FENCE":
-        return t(`The wgmma of ${now.who} in line ${now.line} uses registers that ordinary code has used: no wgmma_fence() stands between.`,
+        return t(`The wgmma of ${now.who} in line ${now.line} uses registers that ordinary code has used, without a wgmma_fence() in between.`,
           `${now.who} 在第 ${now.line} 行的 wgmma 要用普通代码用过的寄存器：中间没有 wgmma_fence()。`);
       case "TX_COUNT": {
         const [, , , , announced, brought] = state.barriers[barrier];
@@ -194,12 +194,12 @@
       }
       case "PHASE_STALE": {
         const [, parity, old, next, other] = /^  phase +parity (\d) again, which was phase (\d+).*phase (\d+), has parity (\d)/m.exec(text);
-        return t(`Line ${now.line} waits for parity ${parity} of ${barrier}, as line ${before.line} did: that was phase ${old}. The next one, phase ${next}, has parity ${other}.`,
+        return t(`Line ${now.line} waits for parity ${parity} of ${barrier}, as line ${before.line} did: that was phase ${old}. The next phase, ${next}, has parity ${other}.`,
           `第 ${now.line} 行等待 ${barrier} 的奇偶位 ${parity}，和第 ${before.line} 行一样：那是阶段 ${old}。下一个阶段 ${next} 的奇偶位是 ${other}。`);
       }
       case "PHASE_SKIPPED": {
         const wait = at("wait"), arrival = at("arrival");
-        return t(`${capital(wait.who)} waits in line ${wait.line} for the phase before, and ${arrival.who}, which arrives in line ${arrival.line}, completes phase ${state.barriers[barrier][0]} of ${barrier} without waiting for that: a slower thread would find the parity changed, and wait for that phase instead.`,
+        return t(`${capital(wait.who)} waits in line ${wait.line} for the previous phase, and ${arrival.who}, which arrives in line ${arrival.line}, completes phase ${state.barriers[barrier][0]} of ${barrier} before that wait has returned: a slower thread would find the parity changed and would wait for the wrong phase.`,
           `${wait.who} 在第 ${wait.line} 行等的是前一个阶段，${arrival.who} 不等它看到，就在第 ${arrival.line} 行的到达中完成了 ${barrier} 的阶段 ${state.barriers[barrier][0]}：慢一点的线程会发现奇偶位已变，转而等待这个阶段。`);
       }
       default:
@@ -214,23 +214,23 @@
     sync: (id) => id < 0 ? t("waiting in cluster_sync()", "在 cluster_sync() 等待") : id ? t(`waiting at barrier ${id}`, `在屏障 ${id} 等待`) : t("waiting in __syncthreads()",
       "在 __syncthreads() 等待"),
     met: (id) => id < 0 ? t("past cluster_sync()", "已过 cluster_sync()") : id ? t(`past barrier ${id}`, `已过屏障 ${id}`) : t("past __syncthreads()", "已过 __syncthreads()"),
-    registers: (n) => t(`now with ${n} registers a thread`, `现在每个线程 ${n} 个寄存器`),
+    registers: (n) => t(`now with ${n} registers per thread`, `现在每个线程 ${n} 个寄存器`),
     load: (barrier) => t(`starting loads that ${barrier} counts`, `发起加载，由 ${barrier} 计数`),
     arrived: (barrier) => t(`has arrived at ${barrier}`, `已在 ${barrier} 上到达`),
     wait: (barrier, parity, phase) => t(`waiting for ${barrier}, parity ${parity} (phase ${phase})`,
       `等 ${barrier}，奇偶位 ${parity}（阶段 ${phase}）`),
-    pass: (barrier, parity) => t(`asking for ${barrier}, parity ${parity}`, `问 ${barrier}，奇偶位 ${parity}`),
+    pass: (barrier, parity) => t(`testing ${barrier}, parity ${parity}`, `问 ${barrier}，奇偶位 ${parity}`),
     passed: (barrier) => t(`past the wait for ${barrier}`, `已等到 ${barrier}`),
     fragments: (stage) => t(`reading fragments from stage ${stage}, multiplying`, `从 stage ${stage} 读片段，做乘法`),
     issue: () => t("issuing wgmmas", "发出 wgmma"),
     mma: () => t("starting products", "发起乘法"),
     products: (n) => t(`waiting: at most ${groups_over(n)} may be unfinished`, `等，直到没完成的最多 ${groups_over(n)}`),
-    waited: (n) => t(`past the wait: ${groups_over(n)} over`, `已等到：${groups_over(n)}做完`),
+    waited: (n) => t(`past the wait: ${groups_over(n)} complete`, `已等到：${groups_over(n)}做完`),
     tile: () => t("with a new tile", "拿到新的分块"),
     pack: (out) => t(`writing to ${out}`, `正在写 ${out}`),
-    fence: () => t("has fenced for the async proxy", "已执行异步代理的栅栏"),
-    ask: (out) => t(`has asked for ${out}`, `已请求 ${out}`),
-    answer: (yes) => (yes ? t("has read the answer: a tile", "读了答复：有分块") : t("has read the answer: a no", "读了答复：没有了")),
+    fence: () => t("has executed the proxy fence", "已执行异步代理的栅栏"),
+    ask: (out) => t(`has requested ${out}`, `已请求 ${out}`),
+    answer: (yes) => (yes ? t("has read the answer: a tile", "读了答复：有分块") : t("has read the answer: no tile", "读了答复：没有了")),
     store: (out) => t(`starting stores from ${out}`, `从 ${out} 发起存储`),
     stores: (n, read) => t(`waiting until all but ${n} groups of stores are ${read ? "read" : "written"}`,
       `等存储${read ? "读完" : "写完"}，最多剩 ${n} 组`),
@@ -244,8 +244,8 @@
     reading: () => t("being read", "正在被读"), read: () => t("read", "已读完"),
   };
   const may_touch = {
-    none: () => t("only who loads", "只有加载的线程可以动"),
-    free: () => t("only who loads", "只有加载的线程可以动"),
+    none: () => t("only the loading thread", "只有加载的线程可以动"),
+    free: () => t("only the loading thread", "只有加载的线程可以动"),
     loading: () => t("only the copy engine", "只有拷贝引擎可以动"),
     full: () => t("readers who have waited", "等过的线程可以读"),
     reading: () => t("readers; nobody may write", "可以读，谁也不许写"),
@@ -363,7 +363,7 @@
     const names = Object.keys(state.buffers || {}).sort();
     const words = { written: t("being written", "正在写"), leaving: t("being stored: do not write", "正在存出：不许写"),
       stored: t("stored", "已存出"), asked: t("asked for", "已请求"), answer: t("an answer", "答复已到") };
-    return names.length ? h("section.step-buffers", null, h("h3", null, data.ctas > 1 ? t("Answers, and buffers of results", "答复和结果缓冲区") : t("Buffers of results", "结果缓冲区")),
+    return names.length ? h("section.step-buffers", null, h("h3", null, data.ctas > 1 ? t("Answers and result buffers", "答复和结果缓冲区") : t("Result buffers", "结果缓冲区")),
       names.map((name) => h(`div.step-buffer.is-${state.buffers[name][0]}${in_report(name) ? ".hot" : ""}`, null, h("b", null, named(name)),
         ` ${words[state.buffers[name][0]]}`))) : null;
   }
@@ -440,7 +440,7 @@
       [t("copies", "拷贝"), of((state) => oldest(state, range(data.stages).filter((i) => (state.stages[i] || {}).state === "loading")))],
       data.wgmma ? [t("tensor cores", "张量核心"), of((state) => oldest(state,
         (state.products || []).filter((p) => p.state === "running").flatMap((p) => p.stages)))] : null,
-      [t("phase over", "阶段完成"), of((state) => state.say.some((fact) => fact.f === "complete") ? ["over"] : ["none"])]].filter(Boolean);
+      [t("phase complete", "阶段完成"), of((state) => state.say.some((fact) => fact.f === "complete") ? ["over"] : ["none"])]].filter(Boolean);
   }
 
   // Neighbours that are the same are one piece: [from, to, kind, k-tile].
@@ -470,7 +470,7 @@
   // ---- one thing changed: a row for each thing, a button for each recorded run; how it ended is told when it was chosen, below it
 
   function mount_choice(box, data) {
-    const place = h("div", null, h("p", null, t("Choose a value: its recorded run comes here.", "选一个值：它的运行记录会出现在这里。")));
+    const place = h("div", null, h("p", null, t("Choose a value to see its recorded run here.", "选一个值：它的运行记录会出现在这里。")));
     const show = (name) => {
       for (const button of box.querySelectorAll("button[data-run]")) button.setAttribute("aria-pressed", button.dataset.run === name);
       for (const answer of box.querySelectorAll(`button[data-run="${name}"] small`)) answer.textContent = word(answer.dataset.ends);
@@ -496,23 +496,23 @@
       t("← the lesson", "← 回到正文")), " · ", h("a", { href: `index.html${zh ? "?lang=zh" : ""}` }, t("all pages", "所有页面"))) : "";
   }
 
-  // For who has not met an mbarrier yet.
+  // For readers who do not know mbarriers yet.
   function help(data) {
     const lines = [
-      t("An mbarrier counts arrivals and bytes. When none is missing, its phase is complete and the next one begins, with the same counts.",
+      t("An mbarrier counts arrivals and bytes. When none is missing, its phase is complete, and the next phase begins with the same counts.",
         "mbarrier 既数到达，也数字节。两样都齐了，当前阶段（phase）就完成，下一个阶段随即开始，计数照旧。"),
-      t("Phases are numbered from 0; parity is the phase modulo 2, in the small box. A wait names a parity: it blocks while the phase under way has it.",
+      t("Phases are numbered from 0; the parity in the small box is the phase modulo 2. A wait specifies a parity: it blocks while the current phase has that parity.",
         "阶段从 0 数起；小方框里是奇偶位（parity），也就是阶段号模 2。等待只给出一个奇偶位：当前阶段的奇偶位正是它，就阻塞。"),
-      t("Dots: arrivals that have come (●) and that are missing (○). The bar: bytes that have landed, of those announced.",
+      t("Dots are arrivals: done (●) or missing (○). The bar shows how many of the announced bytes have landed.",
         "圆点：来了的到达（●），还缺的到达（○）。横条：声明的字节里，落地了多少。"),
       data.only ? null
-        : t("A stage is a part of shared memory for one k-tile of A and B. Its border says what it is: dashed free, dotted being loaded, plain full or read, double being read. ✎ says who may touch it.",
+        : t("A stage is a part of shared memory for one k-tile of A and B. Its border shows its state: dashed if it is free, dotted while it is being loaded, plain if it is full or has been read, double while it is being read. ✎ says who may access it.",
         "stage（级）是共享内存里放一个 k-tile 的 A 和 B 的地方。边框表示状态：虚线是空闲，点线是正在加载，实线是已满或已读完，双线是正在被读。✎ 后面写着谁可以动它。"),
-      data.only ? null : t("The axis: a filled piece works, a low bar waits for a barrier, an empty piece waits for its products. Copies and tensor cores have the colour and the number of the k-tile. Click to go to a frame; p goes to the next phase change.",
+      data.only ? null : t("On the axis a filled piece is work, a low bar a wait for a barrier, and an empty piece a wait for products. Copies and tensor cores have the colour and the number of their k-tile. Click to go to a frame; key p goes to the next completed phase.",
         "时间轴：实心块在干活，矮横条在等屏障，空心块在等自己的乘法。拷贝和张量核心用 k-tile 的颜色和编号。点一下就跳到那一帧；按 p 跳到下一次阶段完成。"),
-      t("Marked rows and stages are those that have changed in this frame; on the last frame of a bug, those that the report names. Threads that do the same share a line.",
+      t("Marks show which rows and stages have changed in this frame, or, on the last frame of a bug, which of them the report names. Threads that do the same share a line.",
         "带标记的行和 stage，是这一帧里变了的；在 bug 的最后一帧，是报告里提到的。做同一件事的线程合成一行。"),
-      t("The run is the CPU model's, in one order of events of many that are right; its steps are no time.",
+      t("This is a run of the CPU model, with one of many correct orders of events; its steps do not measure time.",
         "这是 CPU 模型的一次运行。事件的次序只是许多合法次序中的一种；步数不是时间。"),
     ];
     return h("details.step-help", null, h("summary", null, t("How to read this", "这一页怎么看")),
@@ -546,9 +546,9 @@
       const done = f.phase === 0 ? t("A fresh barrier is in phase 0.", "刚初始化的屏障在阶段 0。")
         : t(`${f.phase === 1 ? "One phase is" : "Two phases are"} complete: the barrier is in phase ${f.phase}.`,
         `完成了 ${f.phase} 个阶段：屏障在阶段 ${f.phase}。`);
-      const result = f.passes ? t(`A wait for parity ${f.parity} goes on: the phase before, ${f.phase - 1}, has that parity.`,
+      const result = f.passes ? t(`A wait for parity ${f.parity} returns: the previous phase, ${f.phase - 1}, has that parity.`,
         `等奇偶位 ${f.parity}，通过：前一个阶段 ${f.phase - 1} 的奇偶位正是它。`)
-        : t(`A wait for parity ${f.parity} blocks: the phase that is under way has that parity.`,
+        : t(`A wait for parity ${f.parity} blocks: the current phase has that parity.`,
           `等奇偶位 ${f.parity}，阻塞：当前阶段的奇偶位正是它。`);
       return sentences([done, result]);
     },
@@ -562,7 +562,7 @@
             const i = 2 * row + parity, f = data.frames[i];
             return h(`td.${i > k ? "later" : f.passes ? "passes" : "blocks"}${i === k ? ".here" : ""}`,
               { "data-passes": i > k ? null : f.passes },
-              i > k ? "?" : f.passes ? t("✓ goes on", "✓ 通过") : t("▮▮ blocks", "▮▮ 阻塞"));
+              i > k ? "?" : f.passes ? t("✓ returns", "✓ 通过") : t("▮▮ blocks", "▮▮ 阻塞"));
           }))))))];
     },
   };
@@ -595,7 +595,7 @@
     const view = h("div.step-view", null);
     const bar_of_buttons = h("div.step-controls", { role: "group", "aria-label": t("steps", "逐帧") },
       button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
-      button("→", t("on", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"),
+      button("→", t("forward", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"),
       data.kind === "run" ? button(t("next phase", "下一阶段"), t("to the next phase change", "到下一次阶段完成"), "phase", "p") : null,
       play, slider, count);
     const times = axis(data, (to) => go(to));
