@@ -21,7 +21,7 @@ enum {
     POLLS_LATER = 1 << 10,   /* ... so often later, */
     POLLS_OF_ALL = 1 << 17,  /* ... and all threads together */
     STALL_SITES = 64,
-    STALL_ODDS = 2,  /* one in so many places between a look at a word and a deed is made to last, at first */
+    STALL_ODDS = 1,  /* one in so many places between a look at a word and a deed is made to last, at first */
     STALL_FEWER = 5, /* ... then one in twice as many, so often */
 };
 
