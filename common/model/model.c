@@ -397,6 +397,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
                 .block = block,
                 .cluster_size = cluster_size,
                 .shared_bytes = shared_bytes,
+                .ctas_per_sm = code->alignment > 64 ? __builtin_ctzl(code->alignment / 64) : 1,
                 .overlap = overlap,
                 .facts = {.first = device.serial,
                           .last = device.serial + clusters,

@@ -22,7 +22,9 @@
 #define UNROLL_BY(turns)
 #define __global__ inline __attribute__((always_inline)) /* see KERNEL_ENTRY */
 #define __grid_constant__
-#define __launch_bounds__(...)
+/* How many CTAs share an SM, which the registers of a thread depend on: the alignment keeps it, for KERNEL_ENTRY. */
+#define __launch_bounds__(...) LAUNCH_BOUNDS(__VA_ARGS__, 1, 1)
+#define LAUNCH_BOUNDS(threads, ctas, ...) __attribute__((aligned(64 << (ctas))))
 #define __shared__ \
     _Pragma("GCC error \"the model has no __shared__ variables: make it a member of SHARED_MEMORY()'s struct\"")
 
@@ -78,6 +80,7 @@ typedef struct {
     void (*entry)(const void *params);
     size_t params_bytes;
     const char *name;
+    size_t alignment; /* __launch_bounds__ */
 } ModelKernel;
 
 /* The entry copies the parameters from the host, of which -fsanitize=thread must not tell, and so the kernel is a
@@ -90,7 +93,7 @@ typedef struct {
         const Params params_ = *(const Params *)p_;                                                                    \
         kernel##_model_run(&params_);                                                                                  \
     }                                                                                                                  \
-    static const ModelKernel kernel##_model = {kernel##_model_entry, sizeof(Params), #kernel};                         \
+    static const ModelKernel kernel##_model = {kernel##_model_entry, sizeof(Params), #kernel, __alignof__(kernel)};    \
     __attribute__((used, section("model_kernels"))) static const ModelKernel *const kernel##_listed = &kernel##_model; \
     enum { kernel##_params_bytes = sizeof(Params) }
 #define KERNEL(kernel) ((const void *)&(kernel##_model)), #kernel

@@ -187,7 +187,9 @@ DEVICE void global(Shared *s, const Params *p, int id) {
 }
 
 RIGHT_IN(registers, RIGHT_REGISTERS);
+RIGHT_IN(registers, RIGHT_REGISTERS_OF_TWO); /* CTAs on an SM, which leave a thread 80 */
 WRONG_IN(registers, REGISTERS_SUM, SETMAXNREG);
+WRONG_IN(registers, REGISTERS_OF_TWO_SUM, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_POLLED, LIVELOCK); /* who would give some back polls before, and nobody answers */
 WRONG_IN(registers, REGISTERS_COUNT, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_DIRECTION, SETMAXNREG);
@@ -197,6 +199,8 @@ WRONG_IN(registers, REGISTERS_DIFFER, CONVERGENCE);
 DEVICE void registers(Shared *s, const Params *p, int id) {
     int warp = (int)threadIdx.x / 32, wg = warp / 4;
     switch (p->bug) {
+    case RIGHT_REGISTERS_OF_TWO: wg == 0 ? setmaxnreg_dec(24) : setmaxnreg_inc(104); break;
+    case REGISTERS_OF_TWO_SUM: wg == 0 ? setmaxnreg_dec(24) : setmaxnreg_inc(112); break;
     case REGISTERS_SUM: wg == 0 ? setmaxnreg_dec(80) : setmaxnreg_inc(240); break;
     case REGISTERS_POLLED:
         while (threadIdx.x == 0 && global_counter_read(p->counter) < 1) {
@@ -261,6 +265,11 @@ static __global__ void __launch_bounds__(THREADS) plain_kernel(const __grid_cons
     p.part(s, &p, (int)(blockIdx.x * blockDim.x + threadIdx.x));
 }
 KERNEL_ENTRY(plain_kernel, Params);
+static __global__ void __launch_bounds__(3 * THREADS, 2) two_on_an_sm(const __grid_constant__ Params p) {
+    SHARED_MEMORY(Shared, s);
+    p.part(s, &p, (int)(blockIdx.x * blockDim.x + threadIdx.x));
+}
+KERNEL_ENTRY(two_on_an_sm, Params);
 
 static int run(const Case *c) {
     const int bug = c->bug;
@@ -275,7 +284,9 @@ static int run(const Case *c) {
         shape.grid = 2;
         shape.block = 3 * THREADS;
     }
-    int status = launch_kernel(KERNEL(plain_kernel), shape, &p, NULL, NULL);
+    const int of_two = bug == RIGHT_REGISTERS_OF_TWO || bug == REGISTERS_OF_TWO_SUM;
+    int status = of_two ? launch_kernel(KERNEL(two_on_an_sm), shape, &p, NULL, NULL)
+                        : launch_kernel(KERNEL(plain_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < shape.grid * shape.block && status == 0; i++) {
         status = out[i] != mirrored(&p, i) && bug != WRITE_READ_BY_OTHERS;
     }

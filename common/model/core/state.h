@@ -139,7 +139,7 @@ typedef struct Launch {
     void *params; /* a copy, if the launch is held */
     size_t params_bytes;
     const char *name;
-    int grid, block, cluster_size, shared_bytes;
+    int grid, block, cluster_size, shared_bytes, ctas_per_sm;
     int overlap; /* it may begin before the one before in its stream has ended */
     LaunchFacts facts;
     LaunchFacts before; /* the one before in its stream; last 0: there was none */

@@ -9,7 +9,7 @@
 enum { REGISTER_FILE = 65536, MOST_REGISTERS = 256 };
 
 void registers_begin(Cta *cta) {
-    int registers = REGISTER_FILE / cta->threads / 8 * 8;
+    int registers = REGISTER_FILE / cta->threads / launch_of(cta)->ctas_per_sm / 8 * 8;
     cta->registers = cta_alloc(cta, sizeof *cta->registers);
     for (int i = 0; i < cta->warps; i++) {
         cta->warp[i].registers = registers > MOST_REGISTERS ? MOST_REGISTERS : registers;
