@@ -66,7 +66,8 @@ static void test_unreached(void) {
     ok(is_unreached("ring_kernel was never launched"), "a kernel that has not run is known");
     run_case(find_case("ring EXPECT_DOUBLE"), &options);
     ok(!is_unreached("ring_kernel was never launched"), "... it has");
-    ok(is_unreached("ring full[2] of ring_kernel has gone round less than once"), "a ring that stands still is known");
+    ok(is_unreached("ring full[2] of ring_kernel has wrapped around less than once"),
+       "a ring that stands still is known");
     run_case(find_case("ring RIGHT"), &options);
     ok(!is_unreached("of ring_kernel"), "... it has gone round twice");
 }
@@ -82,12 +83,12 @@ static void test_depends(void) {
         {"waits RIGHT_TRY", NULL},
         {"waits RIGHT_TEST_THEN_WAIT", NULL},
         {"waits RIGHT_SLEEPS_LONGER", NULL},
-        {"waits TELLS_COUNT", "keeps something of each no"},
-        {"waits TELLS_IF_AT_ONCE", "asks a barrier"},
-        {"waits FIFTY_TIMES", "asks a barrier"},
+        {"waits TELLS_COUNT", "keeps something of each false"},
+        {"waits TELLS_IF_AT_ONCE", "tests a barrier"},
+        {"waits FIFTY_TIMES", "tests a barrier"},
         {"schedule TWO_STORES", "nothing orders the two"},
-        {"roles RIGHT_ASKS_AHEAD", "asks a barrier"},
-        {"mbarrier TRY_ONCE", "asks a barrier"},
+        {"roles RIGHT_ASKS_AHEAD", "tests a barrier"},
+        {"mbarrier TRY_ONCE", "tests a barrier"},
         {"global RIGHT_SPLIT", "gets the value that an atomic found"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -189,7 +190,7 @@ static const char *const said[][2] = {
     {"ring RELEASE_EARLY", "TMA load by CTA 0 warp 0 lane 0 (producer)|wgmma reading A|counted by full[0]|last filled "
                            "with A(0,0)|group 0 of warpgroup 1"},
     {"ring EXPECT_DOUBLE", "128 threads of CTA 0|for phase 0 of full[0] (parity 0)|16384 bytes are missing|32768 "
-                           "announced, 16384 brought|CTA 0 warp 0 lane 0|for phase 0 of empty[0]"},
+                           "announced, 16384 delivered|CTA 0 warp 0 lane 0|for phase 0 of empty[0]"},
     {"ring FULL_COUNT_128", "127 of 128 arrivals are missing"},
     {"ring WRONG_STRIDE", "row 8, k 0 to 7: expected the chunk of A(8,0), fetched the chunk of A(16,0)"},
     {"ring NO_EXPECT", "the load counts for phase 1 of full[0]"},
@@ -202,7 +203,7 @@ static const char *const said[][2] = {
     {"right WRITE_AND_ATOMIC_READ",
      "Threads access the same global memory|atomic load by CTA 0 warp 0 lane 1|store by"},
     {"right READ_THEN_ATOMIC", "load by CTA 0|atomic add by"},
-    {"global SPLIT_NO_BARRIER", "atomic access by CTA|a barrier or a release: what the CTA has handed on"},
+    {"global SPLIT_NO_BARRIER", "atomic access by CTA|a barrier or a release: what the CTA has published"},
     {"global FLAGS_STORE_RELAXED", "store by CTA 0 warp 0|a release: neither CTA 0 warp 0"},
     {"global FLAGS_LOAD_RELAXED", "an acquire: the atomic at "},
     {"global SPLIT_NO_BARRIER_AFTER", "the relaxed atomic at "},
@@ -230,15 +231,18 @@ static const char *const said[][2] = {
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "
                         "byte 4096: C(32,0)|no thread of that launch has read it by an acquire"},
-    {"devices RAISED_AFTER_READ", "behind it a release of system scope|no release comes after that wait"},
+    {"devices RAISED_AFTER_READ", "a release of system scope after the wait|has released nothing since"},
     {"devices STALE_EPOCH", "waited for a value that counts it"},
-    {"devices ADD_GPU", "one of .gpu scope is atomic for its own device alone"},
+    {"devices ADD_GPU", "one of .gpu scope is atomic for its own device only"},
     {"devices FENCE_GPU", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},
-    {"devices READ_RELAXED", "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() came between"},
-    {"devices END_RELAXED", "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() came between"},
+    {"devices READ_RELAXED",
+     "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() was executed between"},
+    {"devices END_RELAXED",
+     "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() was executed between"},
     {"devices NO_START", "a flag that device 1 raises when this launch of it has begun"},
-    {"devices NEVER_RAISED", "whose value is 3, until it is 4 or more: word 1 of flags of device 0|nobody is left who "
-                             "would change it|0 of 256 threads"},
+    {"devices NEVER_RAISED",
+     "whose value is 3, until it is 4 or more: word 1 of flags of device 0|no thread is left that "
+     "could change it|0 of 256 threads"},
 };
 
 /* Runs a case, and gives the report by its rule; "" if there is none. */

@@ -437,7 +437,7 @@ void cells_global(Actor *actor, const void *pointer, uint32_t size) {
     if (a->matrix_end != 0 && (actor->access.flags & WRITES) && (p < a->matrix || p + size > a->matrix_end)) {
         report_misuse(RULE_GLOBAL_BOUNDS, actor->access.site, 0, "%s: %u bytes, %lld bytes %s the result matrix",
                       actor->what, size, (long long)(p < a->matrix ? a->matrix - p : p + size - a->matrix_end),
-                      p < a->matrix ? "before" : "behind the end of");
+                      p < a->matrix ? "before" : "after the end of");
     }
     if (device.options.chain) {
         order_check_launches(actor, p);
@@ -512,8 +512,8 @@ static inline void spin(const Event *e) {
     } else if (++last.count == SPIN_LIMIT) {
         last.at = NULL;
         report_misuse(RULE_LIVELOCK, e->site, 1,
-                      "ordinary load of the same %u bytes, %d times without anything between: nothing orders it behind "
-                      "a store of another thread; wait at a barrier, or poll a counter of global_counter.h",
+                      "ordinary load of the same %u bytes, %d times in a row: nothing orders it after a store of "
+                      "another thread; wait at a barrier, or poll a counter of global_counter.h",
                       e->size, SPIN_LIMIT);
     }
 }

@@ -220,8 +220,8 @@ static void check_last_is_over(const Thread *t, int id, Site site) {
         report_place("now", t, site, "arrival at a numbered barrier");
         report_place("before", c->named[id].last_first, c->named[id].last_site, "first arrival when it last completed");
         report_line("barrier",
-                    "%d: it has completed %d times, and nothing tells this thread that the last time is over: had it "
-                    "come sooner, it would have been counted among those threads",
+                    "%d: it has completed %d times, and this thread cannot know that the last time is complete: had it "
+                    "arrived sooner, it would have been counted with those threads",
                     id, generation);
         report_end(0);
     }

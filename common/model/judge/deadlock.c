@@ -57,11 +57,11 @@ static const char *whereabouts(const Thread *t, char *text) {
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
-        snprintf(text, PHRASE_SIZE, "it waits itself, for phase %llu of %s at %s", wait->phase,
+        snprintf(text, PHRASE_SIZE, "it is itself waiting for phase %llu of %s at %s", wait->phase,
                  barrier_text(wait->barrier, name), place);
         break;
-    case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it waits itself, at barrier %d, %s", wait->id, place); break;
-    default: snprintf(text, PHRASE_SIZE, "it waits itself, in %s at %s", wait->what, place);
+    case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it is itself waiting at barrier %d, %s", wait->id, place); break;
+    default: snprintf(text, PHRASE_SIZE, "it is itself waiting in %s at %s", wait->what, place);
     }
     return text;
 }
@@ -115,19 +115,20 @@ static void explain_mbarrier(const Thread *t) {
                     b->announced > 0 ? "; the bytes are complete" : "");
     }
     if (b->tx > 0) {
-        report_line("", "%s%lld bytes are missing: %llu announced, %llu brought by loads",
+        report_line("", "%s%lld bytes are missing: %llu announced, %llu delivered by loads",
                     b->pending > 0 ? "" : "all arrivals have come, ", b->tx, b->announced, b->brought);
     } else if (b->tx < 0) {
-        report_line("", "loads have brought %lld bytes more than were announced", -b->tx);
+        report_line("", "loads have delivered %lld bytes more than were announced", -b->tx);
     }
     const Thread *thread[4];
     const Barrier *where[4];
     Site site[4];
     int count = contributors(b, thread, where, site, 4);
     if (count == 0) {
-        report_line(
-            "", "nobody has ever arrived at %s: no thread has reached an arrival there, or whoever would waits first",
-            barrier_text(b, name));
+        report_line("",
+                    "no thread has arrived at %s yet: either no thread has reached an arrival, or the thread that "
+                    "would arrive is itself waiting",
+                    barrier_text(b, name));
     }
     for (int i = 0; i < count; i++) {
         report_line("", "%s %s %s (%s): %s", thread_text(thread[i], who),
@@ -227,7 +228,7 @@ static void explain_counter(const Thread *t, const char *place, const char *who)
     report_line("waiting", "%s: %s, polls a counter whose value is %d%s: %s", place, who, (int)t->wait.value, amount,
                 word_text(t, name));
     if (waiting_ctas() == 0) {
-        report_line("", "nobody is left who would change it");
+        report_line("", "no thread is left that could change it");
     }
 }
 

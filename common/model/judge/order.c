@@ -317,8 +317,8 @@ static void report_missing_shared(const Thread *t, const Access *before) {
         report_line("missing",
                     owner->thread == t ? "the copy is in group %u of its thread's %s groups: this thread has not "
                                          "waited for it (%s)"
-                                       : "the copy is in group %u of its thread's %s groups: its thread's %s and a "
-                                         "barrier after it must come between",
+                                       : "the copy is in group %u of its thread's %s groups: its thread must have "
+                                         "called %s, and a barrier must follow",
                     before->epoch - 1, text->copies, text->wait);
     } else {
         report_line("missing", "no barrier that both threads take part in lies between");
@@ -344,11 +344,11 @@ static void report_missing_global(const Actor *a, int on, const Access *before, 
                     "memory has been read), and after it what orders this thread: a barrier, or a release and "
                     "an acquire");
     } else if (world_issuer_knows(before)) {
-        report_line("missing", "behind it a release of system scope: the thread of the copy has waited for it "
-                               "(bulk_wait_group(0)), and no release comes after that wait");
+        report_line("missing", "a release of system scope after the wait: the thread of the copy has waited for it "
+                               "(bulk_wait_group(0)) and has released nothing since");
     } else {
         report_line("missing", "bulk_wait_group(0) by the thread of the copy (.read says that shared memory has been "
-                               "read), and behind it a release of system scope");
+                               "read), and after it a release of system scope");
     }
 }
 
@@ -356,22 +356,22 @@ static void report_missing_tensor(const struct Finding *f) {
     const int product = f->before.kind >= ACCESS_TCGEN05_CP;
     if (f->rule == RULE_TCGEN05_FENCE) {
         report_line("missing",
-                    "%stcgen05_fence_after() by this thread behind what orders the two, before this instruction%s",
-                    product ? "" : "tcgen05_fence_before() by the other thread before it hands on, or ",
+                    "%stcgen05_fence_after() by this thread after what orders the two and before this instruction%s",
+                    product ? "" : "tcgen05_fence_before() by the other thread before its arrival or release, or ",
                     f->by->thread->cta == component_owner(f->by->cta->cluster, f->before.issuer)->thread->cta
                         ? ""
                         : "; between CTAs the arrival and the wait are of .cluster scope");
     } else if (f->before.kind == ACCESS_TMEM_ALLOC) {
         report_line("missing",
-                    "a barrier behind the allocation of the other CTA of the pair, a cluster barrier for one");
+                    "a barrier after the allocation of the other CTA of the pair, for example a cluster barrier");
     } else if (product) {
         report_line("missing",
                     "tcgen05_commit() by the thread of that %s, and a wait for its mbarrier; a commit of another "
-                    "thread says nothing of it, and only products of one accumulator and shape, and a product behind a "
-                    "copy, are in order without",
+                    "thread does not cover it, and only products of one accumulator and shape, and a product after a "
+                    "copy, are in order without a commit",
                     f->before.kind == ACCESS_TCGEN05_CP ? "tcgen05.cp" : "tcgen05.mma");
     } else {
-        report_line("missing", "%s by the warp of the earlier instruction, and a barrier behind it",
+        report_line("missing", "%s by the warp of the earlier instruction, and a barrier after it",
                     f->before.flags & READS ? "tcgen05_wait_ld()" : "tcgen05_wait_st()");
     }
 }
@@ -389,15 +389,15 @@ static void report_missing(const struct Finding *f, const char *who) {
     } else if (f->rule == RULE_PROXY_FENCE) {
         report_line("missing", "%s",
                     fenced_here(a, before) ? spaces[a->space].fence
-                                           : "fence_proxy_async() by a thread of this CTA, behind what orders the two: "
+                                           : "fence_proxy_async() by a thread of this CTA, after what orders the two: "
                                              "a fence is for the async proxy of its own CTA");
     } else if (f->rule == RULE_SCOPE && (before->flags & ATOMIC)) {
-        report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device alone");
+        report_line("missing", "an atomic of system scope: one of .gpu scope is atomic for its own device only");
     } else if (before->serial == a->access.serial && thread_knows(a->thread, before->component, before->epoch)) {
         report_line(
             "missing",
             "cluster scope: an arrival of .cta scope at a barrier of another CTA, or a wait of .cta scope for it, "
-            "says that reads are over, and publishes nothing that was written "
+            "says that reads are complete, but publishes nothing that was written "
             "(mbarrier_arrive_release_cluster(), mbarrier_wait_parity_cluster())");
     } else if (f->read_early) {
         report_missing_shared(component_owner(a->thread->cta->cluster, before->issuer)->thread, &a->access);

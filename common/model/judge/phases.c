@@ -274,7 +274,7 @@ static void report_stale(const Thread *t, const Barrier *b, Site site, Site befo
         report_barrier(b);
         if (observed == 0) {
             report_line("phase",
-                        "parity %llu again: the first wait with it was let through by the fresh barrier; phase 0, the "
+                        "parity %llu again: the fresh barrier let the first wait with it through; phase 0, the "
                         "next one, has parity 0",
                         (unsigned long long)parity);
         } else {
@@ -353,15 +353,15 @@ static void check_arrival(const Thread *t, const Barrier *b, int count, Site sit
         report_last_arrival("before", b, "the arrival before this one");
         report_barrier(b);
         if (b->pending == 0) {
-            report_line("count", "all %d arrivals of phase %llu have come", b->expected, b->phase);
+            report_line("count", "all %d arrivals of phase %llu have been made", b->expected, b->phase);
         } else if (b->pending < count) {
             report_line("count", "%d arrivals at once; phase %llu lacks %d", count, b->phase, b->pending);
         } else {
-            report_line("count", "this arrival is for phase %llu, but nobody has waited for phase %llu yet", b->phase,
-                        b->phase - 1);
+            report_line("count", "this arrival counts for phase %llu, but no thread has waited for phase %llu yet",
+                        b->phase, b->phase - 1);
             report_line("missing",
-                        "a wait of this thread by which it learns that the one for phase %llu is over: for "
-                        "another barrier, say, at which the threads that wait arrive in turn",
+                        "a wait that tells this thread that the wait for phase %llu is over: for example at a second "
+                        "barrier, at which the waiting threads arrive in turn",
                         b->phase - 1);
         }
         report_end(0);
@@ -525,7 +525,7 @@ static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what,
         report_barrier(b);
         report_line("count",
                     "phase %u of %s is complete already, though this load, which it should count, starts only now: "
-                    "what was announced for it, and has landed, was less than all its loads bring",
+                    "fewer bytes were announced, and have landed, than all its loads deliver",
                     meant, barrier_text(b, name));
         report_end(0);
     }
@@ -569,7 +569,7 @@ ON(phases, MBARRIER_LACKS_BYTES) {
     const Barrier *b = e->barrier;
     if (b->tx < 0 && b->facts->load_phase != 0 && begin_tx_count(b)) {
         report_line("count",
-                    "all arrivals of phase %llu have come, %llu bytes were announced, and %lld more have landed",
+                    "all arrivals of phase %llu have been made, %llu bytes were announced, and %lld more have landed",
                     b->phase, b->announced, -b->tx);
         report_end(0);
     }
@@ -583,8 +583,8 @@ static void check_passed(const Barrier *b, const Passed *p, const Clock *release
         report_barrier(b);
         report_last_arrival("arrival", b, "completes the phase");
         report_line("phase",
-                    "phase %llu completes, and nothing makes it come after that wait: had the waiting thread been "
-                    "slower, it would have found the parity changed, and waited for phase %llu instead",
+                    "phase %llu completes, and nothing orders it after that wait: had the waiting thread been slower, "
+                    "it would have found the parity changed and waited for phase %llu instead",
                     b->phase, b->phase);
         report_end(0);
     }
@@ -595,10 +595,10 @@ static void check_announced(const Barrier *b, const Announced *a, const Clock *r
     if (clock_tick(released, thread_component(a->thread)).known < a->epoch && report_begin(RULE_TX_COUNT)) {
         report_place("now", a->thread, a->site, "mbarrier_expect_tx");
         report_barrier(b);
-        report_last_arrival("arrival", b, "nothing makes it come after the announcement");
+        report_last_arrival("arrival", b, "nothing orders it after the announcement");
         report_line("count",
-                    "no arrival of phase %llu is known to come after these bytes were announced: had the bytes before "
-                    "them landed first, the phase would have been complete, and these would count for the next",
+                    "nothing orders an arrival of phase %llu after the announcement of these bytes: had the earlier "
+                    "bytes landed first, the phase would have completed, and these would count for the next",
                     b->phase);
         report_end(0);
     }
@@ -608,10 +608,10 @@ ON(phases, MBARRIER_COMPLETE) {
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     if (b->brought < f->issued && begin_tx_count(b)) {
-        report_line("count",
-                    "phase %llu completes now; its loads bring %llu bytes, %llu were announced, %llu are still on "
-                    "their way",
-                    b->phase, f->issued, b->announced, f->issued - b->brought);
+        report_line(
+            "count",
+            "phase %llu completes now; its loads deliver %llu bytes, %llu were announced, %llu are still in flight",
+            b->phase, f->issued, b->announced, f->issued - b->brought);
         report_end(0);
     }
     Clock *released = f->arriving != NULL ? f->arriving : clock_new();
@@ -724,8 +724,8 @@ static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parit
         report_barrier(b);
         report_last_arrival("arrival", b, "the last one at this barrier");
         report_line("phase",
-                    "it waits for phase %llu by its parity %u, and nothing tells this thread that phase %llu is "
-                    "complete: had it come sooner, an older phase of that parity would have let it through",
+                    "it waits for phase %llu by its parity %u, but this thread cannot know that phase %llu is "
+                    "complete: had it asked sooner, an older phase of that parity would have let it through",
                     phase, parity, phase - 1);
         report_end(0);
     }
@@ -836,8 +836,8 @@ static void check_left(const Barrier *b) {
         report_place(what, f->load.thread, f->load.site, f->load.what);
         report_barrier(b);
         report_line("missing",
-                    "nobody in CTA %d has waited for phase %llu of %s, by which the %s is known to be "
-                    "over, and all its threads have returned",
+                    "all threads of CTA %d have returned, and none has waited for phase %llu of %s, which completes "
+                    "when the %s does",
                     b->cta->block, f->load_phase - 1, barrier_text(b, name), what);
         report_end(0);
     } else if (f->load_phase <= f->observed && b->tx != 0 && report_begin(RULE_TX_COUNT)) {
@@ -858,8 +858,8 @@ ON(phases, CTA_RETURNED) {
             report_place("touched", component_owner(cta->cluster, (Component)c)->thread, cta->phases->touched_site[c],
                          "access to another CTA");
             report_line("missing",
-                        "all threads of CTA %d have returned, and none of them has waited for anything that "
-                        "comes after it",
+                        "all threads of CTA %d have returned, and none of them has waited for anything that is ordered "
+                        "after it",
                         cta->block);
             report_end(0);
         }

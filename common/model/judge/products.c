@@ -365,7 +365,7 @@ static void report_order(const Warp *w, const WarpFacts *mine, const Warp *other
     if (site != 0) {
         report_place("before", &w->thread[0], site, "wgmma");
     }
-    report_line("count", "warp %d has come to %s with %u fences and %u waits, warp %d with %u and %u", w->id,
+    report_line("count", "warp %d has reached %s with %u fences and %u waits, warp %d with %u and %u", w->id,
                 site != 0 ? "this wgmma" : "its end", mine->fences, mine->waits, other->id, theirs->fences,
                 theirs->waits);
     report_line("rule",

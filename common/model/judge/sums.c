@@ -199,7 +199,7 @@ const char *model_sums(void) {
     const Sum *s = all.twice, *less = NULL;
     if (all.to_nan != 0) {
         snprintf(text, sizeof text,
-                 "%s: this copy adds to elements that nobody has written, and that are NaN: C has to be zero first",
+                 "%s: this copy adds to elements that no thread has written, and that are NaN: C has to be zero first",
                  site_text(all.to_nan, place, sizeof place));
         return text;
     }
@@ -217,12 +217,12 @@ const char *model_sums(void) {
                           *tag_matrix(of->b) != '\0' ? tag_matrix(of->b) : "the other");
     if (s != NULL) {
         int k = STEP_BYTES / s->a.element_bytes;
-        length += snprintf(text + length, sizeof text - (size_t)length, " have got the products of k %d to %d twice",
+        length += snprintf(text + length, sizeof text - (size_t)length, " contain the products of k %d to %d twice",
                            (s->twice - 1) * k, s->twice * k - 1);
     }
     if (less != NULL) {
-        snprintf(text + length, sizeof text - (size_t)length, "%s never those of %s", s != NULL ? ", and" : " have got",
-                 missing);
+        snprintf(text + length, sizeof text - (size_t)length, "%s of %s",
+                 s != NULL ? ", and lack those" : " lack the products", missing);
     }
     return text;
 }

@@ -85,8 +85,9 @@ ON(tmem, TMEM_ALLOC) {
         : n < TMEM_LEAST || n > TMEM_COLUMNS || (n & (n - 1)) != 0 ? "accepted are 32, 64, 128, 256 and 512 columns"
         : f->relinquished              ? "the CTA has executed tcgen05.relinquish_alloc_permit"
         : f->least > 0 && n > f->least ? "an earlier allocation of the CTA was smaller: sizes may not grow"
-        : (int)e->taddr < 0 ? "so many columns side by side are not free: no other CTA will free any, and it blocks"
-                            : NULL;
+        : (int)e->taddr < 0
+            ? "not as many adjacent columns are free: no other CTA will free any, and the instruction blocks"
+            : NULL;
     if (fault != NULL) {
         report_misuse(RULE_TMEM_ALLOC, e->site, 1, "tcgen05.alloc of %d columns: %s", n, fault);
     }
@@ -103,12 +104,12 @@ ON(tmem, TMEM_DEALLOC) {
     const CtaTmem *tmem = w->cta->tmem;
     if (e->taddr >= TMEM_COLUMNS || tmem->allocated[e->taddr] == 0 || tmem->allocated[e->taddr] != e->columns) {
         report_misuse(RULE_TMEM_FREE, e->site, 1,
-                      "tcgen05.dealloc of %d columns at address 0x%x: no allocation of so many begins there",
+                      "tcgen05.dealloc of %d columns at address 0x%x: no allocation of that size begins there",
                       e->columns, e->taddr);
     }
     const Cta *peer = pair_cta(&w->thread[0], e->pair, !(w->cta->rank & 1));
     if (peer->tmem->allocated[e->taddr] == 0) {
-        report_misuse(RULE_RACE_WAW, e->site, 1, "tcgen05.dealloc of a pair: CTA %d is still to get its columns",
+        report_misuse(RULE_RACE_WAW, e->site, 1, "tcgen05.dealloc of a pair: CTA %d has not got its columns yet",
                       peer->block);
     }
     change_columns(w, ACCESS_TMEM_DEALLOC, e->pair, e->taddr, e->columns, e->site);

@@ -161,7 +161,7 @@ ON(transfers, LAUNCH_ANSWER) {
     CtaTransfers *f = e->thread->cta->transfers;
     if (e->amount < 0) {
         report_misuse(RULE_LAUNCH_CONTROL, e->site, 0,
-                      "clusterlaunchcontrol.query_cancel of 16 bytes that no try_cancel has brought");
+                      "clusterlaunchcontrol.query_cancel of 16 bytes that no try_cancel has delivered");
     } else if (e->amount == 0 && f->refused == NULL) {
         f->refused = e->thread;
         f->refused_epoch = thread_epoch(e->thread);

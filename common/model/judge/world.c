@@ -515,32 +515,32 @@ void world_missing(const Thread *t, int on, const Access *e, const char *who) {
     const char *reader = t != NULL ? "neither this thread nor one before it at a barrier" : "no thread of that launch";
     if (has_seen(t, on, e)) {
         report_line("missing",
-                    "an acquire: the relaxed atomic at %s has read what was released behind that access, and no %s "
-                    "came between",
+                    "an acquire: the relaxed atomic at %s has read what was released after that access, and no %s was "
+                    "executed between the two",
                     site_text(t != NULL ? t->clock->seen_at : ended_seen_at[on], place, sizeof place),
                     near != NULL ? "__threadfence()" : "system_fence()");
     } else if (near != NULL || far != NULL) {
         report_line("missing",
-                    "an acquire%s: the atomic at %s hands that access on, and %s has read it by an acquire%s",
+                    "an acquire%s: the atomic at %s publishes that access, and %s has read it by an acquire%s",
                     near == NULL ? " of system scope" : "",
                     site_text(near != NULL ? near->site : far->site, place, sizeof place), reader,
                     near == NULL ? " of that scope, and waited for a value that counts it" : "");
     } else if (beyond != NULL) {
-        report_line("missing",
-                    "a release of system scope: the atomic at %s hands that access on to the threads of its own device "
-                    "alone",
-                    site_text(beyond->site, place, sizeof place));
+        report_line(
+            "missing",
+            "a release of system scope: the atomic at %s publishes that access to the threads of its own device only",
+            site_text(beyond->site, place, sizeof place));
     } else if (t != NULL && e->serial == t->cta->cluster->serial) {
         report_line("missing", "no barrier that both threads take part in lies between");
     } else if (without != NULL) {
         report_line("missing",
-                    "a barrier or a release: what the CTA has handed on by the atomic at %s does not contain that "
+                    "a barrier or a release: what the CTA has published by the atomic at %s does not contain that "
                     "access",
                     site_text(without->site, place, sizeof place));
     } else {
         report_line("missing",
-                    "a release: neither %s nor a thread behind it at a barrier has since written an atomic by a "
-                    "release, or behind __threadfence()",
+                    "a release: neither %s nor a thread that met it at a barrier has since written an atomic by a "
+                    "release, or after __threadfence()",
                     who);
     }
 }

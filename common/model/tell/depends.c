@@ -122,7 +122,7 @@ ON(depends, ATOMIC_DONE) {
 
 ON(depends, LAUNCH_ASKED) {
     goes_on(e->thread);
-    depends_on("takes over whichever cluster has not started", e->site);
+    depends_on("takes over a cluster that has not started, whichever that is", e->site);
 }
 
 ON(depends, TMA_LOAD) { goes_on(e->load->copy.thread); }
@@ -141,9 +141,9 @@ const char *model_depends(void) {
     Site site = seen.site;
     for (const Question *q = seen.question; what == NULL && q < seen.question + seen.questions; q++) {
         if (q->used || q->counts || !q->waits) {
-            what = q->used     ? "asks a barrier, and does something else after a no"
-                   : q->counts ? "asks a barrier, and keeps something of each no: how often it asked?"
-                               : "asks a barrier, and was always told yes";
+            what = q->used     ? "tests a barrier, and does something else after a false"
+                   : q->counts ? "tests a barrier, and keeps something of each false: does it count them?"
+                               : "tests a barrier, and the answer was always true";
             site = q->site;
         }
     }

@@ -91,8 +91,9 @@ const char *model_unreached(int index) {
     }
     for (const RingLaps *r = laps.ring; r < laps.ring + laps.rings; r++) {
         if (r->laps < LAPS_WANTED && index-- == 0) {
-            snprintf(text, sizeof text, "the ring %s[%d] of %s has gone round %s: bugs of a refilled stage do not show",
-                     r->array, r->barriers, r->kernel, r->laps == 0 ? "less than once" : "once only");
+            snprintf(text, sizeof text,
+                     "the ring %s[%d] of %s has wrapped around %s: bugs of a refilled stage do not show", r->array,
+                     r->barriers, r->kernel, r->laps == 0 ? "less than once" : "once only");
             return text;
         }
     }
