@@ -2,6 +2,7 @@
  * system scope. */
 #include "../../common/gemm.h"
 
+#include "../../common/device/bulk_copy.h"
 #include "../../common/device/global_atomic.h"
 #include "../../common/device/system_flag.h"
 #include "../../common/device/tma.h"
@@ -21,6 +22,9 @@ RIGHT_CASE(RIGHT_STORES);    /* ordinary ones instead of TMA */
 RIGHT_CASE(RIGHT_TWICE);     /* two launches on each device, without the host between */
 RIGHT_CASE(RIGHT_LATE_WAIT); /* the second launch on each device waits, the third reads */
 RIGHT_CASE(RIGHT_RELAY);     /* device 1 hands on what device 0 has told it */
+RIGHT_CASE(RIGHT_LOAD);      /* the copy engine loads what the other device's has stored */
+WRONG_CASE(LOAD_UNFENCED, PROXY_FENCE);    /* without a proxy fence after the flag */
+WRONG_CASE(LOAD_FENCED_EARLY, PROXY_FENCE); /* with one before the wait for the flag */
 WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT);      /* before anybody has waited for the store */
 WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
@@ -45,6 +49,7 @@ enum { READY, DONE, MORE, FLAGS };
 
 typedef struct {
     bf16 box[ROWS * COLS];
+    MBarrier loaded;
 } Shared;
 
 typedef struct {
@@ -92,7 +97,11 @@ DEVICE void await(const Params *p, const int *flag, int wanted) {
 }
 
 /* The neighbour's stream has come so far: its memory may be written. */
-DEVICE void start(const Params *p, int block, int thread) {
+DEVICE void start(Shared *s, const Params *p, int block, int thread) {
+    if (thread == 0) {
+        mbarrier_init(&s->loaded, 1, 1);
+        mbarrier_init_fence();
+    }
     if (thread == 0 && !BUG(NO_START)) {
         if (block == 0) {
             system_flag_add_release(&p->flags[1 - p->rank][READY], 1);
@@ -147,7 +156,22 @@ DEVICE int is_there(const Params *p, int block, int thread) {
     return right;
 }
 
-DEVICE int receive(const Params *p, int block, int thread) {
+/* is_there(), of rows that the copy engine loads into shared memory. */
+DEVICE int is_loaded(Shared *s, const Params *p, int block, int thread) {
+    int right = 1, from = 1 - p->rank;
+    if (thread == 0) {
+        LEAVES_OUT(LOAD_UNFENCED, if (!BUG(LOAD_FENCED_EARLY)) { fence_proxy_async_global(); });
+        mbarrier_arrive_expect_tx(&s->loaded, (int)sizeof s->box);
+        bulk_load(s->box, &p->c[p->rank][(from * HALF + block * ROWS) * COLS], (int)sizeof s->box, &s->loaded);
+    }
+    mbarrier_wait_parity(&s->loaded, 0);
+    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+        right &= s->box[i] == value(from, block * ROWS + i / COLS);
+    }
+    return right;
+}
+
+DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
     int stale = BUG(STALE_EPOCH), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
     int reads = !BUG(NO_WAIT) && !BUG(END_RELAXED) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
@@ -160,10 +184,13 @@ DEVICE int receive(const Params *p, int block, int thread) {
            system_flag_read_relaxed(&p->flags[p->rank][DONE]) < GRID * p->epoch) {
     }
     if (thread == 0 && !BUG(NO_WAIT)) {
+        ADDS(LOAD_FENCED_EARLY, fence_proxy_async_global());
         await(p, &p->flags[p->rank][DONE], wanted);
     }
     __syncthreads();
-    if (reads) {
+    if (BUG(RIGHT_LOAD) || BUG(LOAD_UNFENCED) || BUG(LOAD_FENCED_EARLY)) {
+        right = is_loaded(s, p, block, thread);
+    } else if (reads) {
         right = is_there(p, block, thread);
     }
     return right;
@@ -207,11 +234,11 @@ static __global__ void __launch_bounds__(THREADS) devices_kernel(const __grid_co
         right = relay(p, block, thread);
     } else {
         if (p->part <= 0) {
-            start(p, block, thread);
+            start(s, p, block, thread);
             send(s, p, block, thread);
         }
         if (p->part < 0) {
-            right = receive(p, block, thread);
+            right = receive(s, p, block, thread);
         } else if (p->part == 1 && block == 0 && thread == 0) {
             await(p, &p->flags[p->rank][DONE], GRID * p->epoch);
         } else if (p->part == 2) {
