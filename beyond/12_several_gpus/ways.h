@@ -26,6 +26,7 @@ static const char *const pattern_names[PATTERNS] = {"gather_c", "gather_a", "red
 
 enum {
     MOST_RANKS = 64,
+    REASON = 512, /* bytes of a sentence that says why not */
     PATIENCE_S = 50, /* longer than any step takes: who waits longer waits for ever */
     PAGE = 2 << 20,  /* memory that is mapped by others is allocated in whole pages of the GPU */
     EVENT_BEGIN = 0,
@@ -71,6 +72,16 @@ static void begin_step(const char *name) {
 static void barrier_of_all(void) {
     char own = 0, all[MOST_RANKS];
     group_gather(&own, all, 1);
+}
+
+/* Each rank has a reason why it cannot go on, or "". Puts the first of all ranks into every `why`; 0: nobody has one. */
+static int first_reason(char *why) {
+    char all[MOST_RANKS][REASON];
+    group_gather(why, all, REASON);
+    for (int rank = group_count - 1; rank >= 0; rank--) {
+        memcpy(why, *all[rank] ? all[rank] : why, REASON);
+    }
+    return *why != '\0';
 }
 
 /* ---- NCCL, loaded when used: its functions by their documented types, which have not changed since NCCL 2.10
@@ -341,7 +352,7 @@ static GemmStatus chapter_launch(void *context) {
 /* ---- 12's memory: of all ranks, in each
  * --------------------------------------------------------------------------------- */
 
-/* Maps every rank's memory into this process. 0, with the reason, if that is not possible everywhere. */
+/* Maps every rank's memory into this process. 0 on all ranks, with the first rank's reason, if one cannot. */
 static int map_neighbours(char *why, size_t why_size) {
     enum { A, C, INBOX, FLAGS, KINDS_OF_MEMORY };
     typedef struct {
@@ -349,7 +360,6 @@ static int map_neighbours(char *why, size_t why_size) {
     } Handles;
     Handles own, all[MAX_RANKS];
     void *memory[KINDS_OF_MEMORY] = {gathered_a.data, problem.block.data, inbox.data, flags.data};
-    int good = 1, everywhere[MAX_RANKS];
     if (!group_is_one_host() || group_count > MAX_RANKS) {
         snprintf(why, why_size,
                  group_count > MAX_RANKS ? "there are more than %d ranks" : "the ranks are on several hosts",
@@ -362,15 +372,14 @@ static int map_neighbours(char *why, size_t why_size) {
     group_gather(&own, all, sizeof own);
     ranks.count = group_count;
     ranks.rank = group_rank;
-    for (int rank = 0; rank < group_count && good; rank++) {
+    for (int rank = 0; rank < group_count && !*why; rank++) {
         void *there[KINDS_OF_MEMORY];
         memcpy(there, memory, sizeof there);
-        for (int i = 0; i < KINDS_OF_MEMORY && rank != group_rank && good; i++) {
+        for (int i = 0; i < KINDS_OF_MEMORY && rank != group_rank && !*why; i++) {
             cudaError_t error = cudaIpcOpenMemHandle(&there[i], all[rank].of[i], cudaIpcMemLazyEnablePeerAccess);
             if (error != cudaSuccess) {
                 snprintf(why, why_size, "rank %d cannot reach the memory of rank %d: %s", group_rank, rank,
                          cudaGetErrorString(error));
-                good = 0;
             }
         }
         ranks.a[rank] = (bf16 *)there[A];
@@ -378,16 +387,7 @@ static int map_neighbours(char *why, size_t why_size) {
         ranks.inbox[rank] = (bf16 *)there[INBOX];
         ranks.flags[rank] = (int *)there[FLAGS];
     }
-    group_gather(&good, everywhere, sizeof good);
-    for (int rank = 0; rank < group_count; rank++) {
-        if (!everywhere[rank]) {
-            if (good) {
-                snprintf(why, why_size, "rank %d cannot reach the memory of all others", rank);
-            }
-            return 0;
-        }
-    }
-    return 1;
+    return !first_reason(why);
 }
 
 static void allocate(Buffer *buffer, size_t bytes, const char *name) {
@@ -622,7 +622,7 @@ static void agree(const Options *options, int patterns) {
 
 /* Options, and this rank's GPU. Ends the program where there is nothing to do. Returns the patterns, a bit for each. */
 static int start(int argc, char *argv[], Options *options, const char **csv) {
-    char message[OPTIONS_MESSAGE_SIZE], why[512] = "";
+    char message[OPTIONS_MESSAGE_SIZE], why[REASON] = "";
     int patterns = 0, gpus = 0;
     group_start(&argc, argv);
     /* Streams that share a hardware queue wait for each other: one that waits for a flag would hold up the kernel
@@ -679,17 +679,13 @@ static int start(int argc, char *argv[], Options *options, const char **csv) {
         snprintf(why, sizeof why, "rank %d needs a Hopper GPU of its own, number %d of its host; found: %.300s",
                  group_rank, options->device, message);
     }
-    char reasons[MOST_RANKS][512];
-    group_gather(why, reasons, sizeof why);
-    for (int rank = 0; rank < group_count; rank++) {
-        if (*reasons[rank]) {
-            if (group_rank == 0) {
-                fprintf(stderr, "%s\n", reasons[rank]);
-            }
-            barrier_of_all();
-            group_end();
-            exit(GEMM_DEVICE);
+    if (first_reason(why)) {
+        if (group_rank == 0) {
+            fprintf(stderr, "%s\n", why);
         }
+        barrier_of_all();
+        group_end();
+        exit(GEMM_DEVICE);
     }
     return patterns;
 }
@@ -697,7 +693,7 @@ static int start(int argc, char *argv[], Options *options, const char **csv) {
 int main(int argc, char *argv[]) {
     Options options;
     const char *csv_path;
-    char why[512] = "", message[512];
+    char why[REASON] = "", message[512];
     int patterns = start(argc, argv, &options, &csv_path);
     Shape shape = options.shape;
     shape.m = shape.m ? shape.m : backend->default_size;
@@ -738,7 +734,7 @@ int main(int argc, char *argv[]) {
         printf("problem  C[%d][%d], k %d, on %d x %s, cuBLAS %d, NCCL %d\n", g->m, g->n, g->k, group_count, device.name,
                cublas_version(cublas), version);
     }
-    if (!can_map && *why) {
+    if (!can_map && group_rank == 0) {
         printf("12 is left out: %s\n", why);
     }
     barrier_of_all();

@@ -1,10 +1,30 @@
 /* group.c - what the program of several GPUs does where its ranks do not agree, or one of them dies: without a GPU,
  * since both happen on the host. optional.t runs it.
  *
- *     group agrees | disagrees | dies */
+ *     group agrees | disagrees | dies | reaches */
+#include <cuda_runtime_api.h>
+
+/* GPUs that do not reach each other's memory: rank 1 cannot open that of rank 2. */
+static cudaError_t offer(cudaIpcMemHandle_t *handle, void *memory);
+static cudaError_t open_offered(void **memory, cudaIpcMemHandle_t handle, unsigned flags);
+
+#define cudaIpcGetMemHandle offer
+#define cudaIpcOpenMemHandle open_offered
 #define main main_of_ways
 #include "../../beyond/12_several_gpus/12_several_gpus_ranks.c"
 #undef main
+
+static cudaError_t offer(cudaIpcMemHandle_t *handle, void *memory) {
+    (void)memory;
+    memset(handle, group_rank, sizeof *handle);
+    return cudaSuccess;
+}
+
+static cudaError_t open_offered(void **memory, cudaIpcMemHandle_t handle, unsigned flags) {
+    (void)flags;
+    *memory = NULL;
+    return group_rank == 1 && *(char *)&handle == 2 ? cudaErrorPeerAccessUnsupported : cudaSuccess;
+}
 
 int main(int argc, char *argv[]) {
     char *what = argc > 1 ? argv[1] : argv[0];
@@ -15,6 +35,18 @@ int main(int argc, char *argv[]) {
     }
     if (strcmp(what, "dies") == 0 && group_rank == 1) {
         raise(SIGKILL);
+    }
+    if (strcmp(what, "reaches") == 0) {
+        char why[REASON] = "";
+        int can_map = map_neighbours(why, sizeof why);
+        for (int rank = 0; rank < group_count; rank++) {
+            if (rank == group_rank) {
+                printf("%d: %s\n", can_map, why);
+                fflush(stdout);
+            }
+            barrier_of_all();
+        }
+        return group_end();
     }
     agree(&options, 1); /* the others wait for rank 1 here */
     if (group_rank == 0) {

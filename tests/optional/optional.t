@@ -61,6 +61,11 @@ if [ -z "${NO_NVCC:-}" ]; then
     like "$said" 'rank 1 has --m 64 --n 64 --k 128, and rank 0 --m 64 --n 64 --k 64' "... that says who has what"
     ranks dies --ranks 3
     is "$status $said" "3 rank 1 was ended by signal 9: the other ranks are ended, too" "a rank that dies ends the others"
+    ranks reaches --ranks 3
+    sentence='0: rank 1 cannot reach the memory of rank 2: peer access is not supported between these two devices'
+    is "$status $said" "0 $sentence"$'\n'"$sentence"$'\n'"$sentence" "GPUs that do not reach each other: every rank knows which"
+    ranks reaches --ranks 2
+    is "$status $said" $'0 1: \n1: ' "GPUs that do"
     ranks agrees --ranks 9
     is "$status $said" '2 --ranks: "9" is not a number of ranks from 1 to 8' "too many ranks"
     said=$(timeout 60 beyond/12_several_gpus/12_several_gpus_ranks --ranks 3 --m 64 2>&1 </dev/null) && status=0 || status=$?

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-typedef enum { cudaSuccess, cudaErrorInvalidValue } cudaError_t;
+typedef enum { cudaSuccess, cudaErrorInvalidValue, cudaErrorPeerAccessUnsupported = 217 } cudaError_t;
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct {
