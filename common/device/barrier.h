@@ -1,8 +1,8 @@
 /* barrier.h - barriers of part of a CTA. PTX 9.7.13.1.
  *
- * Every CTA has 16 numbered hardware barriers. __syncthreads() is number 0 with all threads of the CTA; code that only
- * one role executes uses another number and its own count, because __syncthreads() in a role would wait for threads
- * that never come. Both calls order shared and global memory accesses made before them, for the threads that sync. */
+ * Every CTA has 16 named barriers. __syncthreads() is number 0 with all threads of the CTA. Code of a single role uses
+ * another number and its own count, because in a role __syncthreads() would wait for threads that never arrive. These
+ * barriers order earlier accesses to shared and global memory for the threads that sync. */
 #ifndef BARRIER_H
 #define BARRIER_H
 

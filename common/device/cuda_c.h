@@ -1,9 +1,8 @@
-/* cuda_c.h - the words that all kernels are written with. "PTX 9.7.x" in a comment is a section of the PTX ISA manual
- * 9.1. */
+/* cuda_c.h - what all kernels are written with. "PTX 9.7.x" in a comment is a section of the PTX ISA manual 9.1. */
 #ifndef CUDA_C_H
 #define CUDA_C_H
 
-/* They make one source file both CUDA C++ (for the GPU) and C11 (for the CPU model).
+/* With these names one source file is both CUDA C++ (for the GPU) and C11 (for the CPU model).
  *
  * Chapters are written in the common subset: no templates, references, classes, lambdas, overloads; constants are
  * enums; helpers are static inline. Kernels reach the hardware only through the wrappers in this directory; each is one
@@ -31,7 +30,7 @@ typedef uint8_t e4m3;
 /* cudaStream_t, without CUDA's headers. */
 typedef struct CUstream_st *Stream;
 
-/* The functions of this directory's headers have their words and their PTX under PTX_FUNCTIONS: for nvcc, and for an
+/* The functions of this directory's headers have their comments and their PTX under PTX_FUNCTIONS: for nvcc, and for an
  * editor, which shows them where a chapter calls the model's macros (.clangd). */
 #if defined(__CUDACC__) || defined(GEMM_EDITOR)
 #define PTX_FUNCTIONS
@@ -54,8 +53,8 @@ typedef struct CUstream_st *Stream;
 /* Before a loop over register arrays: without it the arrays move to local memory. */
 #define UNROLL _Pragma("unroll")
 #define UNROLL_ONCE _Pragma("unroll 1")
-/* So many turns at a time, also of a loop whose number of turns is not known: a turn's end and the next one's beginning
- * are then one piece of code, which the compiler interleaves. */
+/* Unrolls by `turns`, even if the number of turns is not known: the end of a turn and the beginning of the next are then
+ * one piece of code, which the compiler interleaves. */
 #define UNROLL_BY(turns) _Pragma(STRINGIFY(unroll turns))
 
 #define SHARED_MEMORY(type, name)                                                                                      \
@@ -73,15 +72,14 @@ typedef struct CUstream_st *Stream;
 
 #ifdef PTX_FUNCTIONS
 
-#ifdef GEMM_EDITOR /* what an instruction takes is none of its concern */
+#ifdef GEMM_EDITOR /* an editor need not understand the instructions */
 void asm(const char *);
 #define asm(...) ((void)0)
 #define volatile(...) ("")
 uint64_t __cvta_generic_to_shared(const void *p);
 #endif
 
-/* Address in the shared-memory window, as PTX wants it. Valid in its own CTA, and as the CTA-relative part
- * elsewhere. */
+/* Address in the window of shared memory, as PTX takes it. Valid in this CTA. */
 DEVICE uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
 /* Exact. */
@@ -101,26 +99,20 @@ DEVICE uint32_t pack_bf16x2(float low, float high) {
     return y;
 }
 
-/* The value of the warp's lane 0, in all lanes: tells the compiler that it is the same in the whole warp. All 32
- * threads of a warp call it. */
+/* Returns lane 0's value in all lanes, so the compiler knows that the warp has one value. All 32 threads call it. */
 DEVICE int warp_uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
-/* True in one thread of the warp, the same one every time. All 32 threads call it. Call it in the `if` that leads to
- * TMA instructions: ptxas then issues each once. After `threadIdx.x == 0`, or after a variable that keeps the answer,
- * it wraps each in a loop over the warp. PTX 9.7.13.14 (elect.sync). */
+/* True in one thread of the warp, the same one every time. All 32 threads call it, in the `if` around TMA instructions:
+ * with `threadIdx.x == 0`, or with a variable that keeps the answer, ptxas wraps each instruction in a loop over the
+ * warp. PTX 9.7.13.14 (elect.sync). */
 DEVICE int elect_one(void) {
     uint32_t chosen;
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "elect.sync _|p, 0xffffffff;\n"
-                 "selp.u32 %0, 1, 0, p;\n"
-                 "}\n"
-                 : "=r"(chosen));
+    asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
     return (int)chosen;
 }
 
-/* x itself, but the compiler does not see that: what is computed from it in a loop is computed there, and does not
- * occupy registers all through the loop. */
+/* Returns x, but the compiler does not know that: it computes what depends on x inside the loop, and keeps no registers
+ * for it throughout the loop. */
 DEVICE int recomputed(int x) {
     asm volatile("" : "+r"(x));
     return x;
@@ -132,7 +124,7 @@ DEVICE int recomputed(int x) {
 #define warp_uniform(value) __shfl_sync(0xffffffffu, value, 0)
 #define shared_address(p) model_shared_address(p)
 #define recomputed(x) (x)
-/* C's own, of which -fsanitize=thread does not tell the model. */
+/* The C library's functions, of which -fsanitize=thread does not tell the model. */
 #define memcpy(...) model_memcpy(__VA_ARGS__, HERE)
 #define memmove(...) model_memmove(__VA_ARGS__, HERE)
 #define memset(...) model_memset(__VA_ARGS__, HERE)

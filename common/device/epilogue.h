@@ -1,8 +1,8 @@
 /* epilogue.h - from fp32 accumulators in registers straight to C in global memory.
  *
- * The accumulators of mma.sync and of wgmma lie alike: in every 8 columns of a row, lane t of a quad (4 neighbouring
- * lanes) holds columns 2t and 2t + 1. Stored so, a lane writes 4 bytes and a quad 16, half of a 32-byte sector.
- * Exchanged inside the quad first, a lane writes 16 bytes and a quad 64. */
+ * mma.sync and wgmma distribute their accumulators alike: in every 8 columns of a row, lane t of a quad (4 neighbouring
+ * lanes) holds columns 2t and 2t + 1. If each lane stored these 4 bytes, a quad would write 16, half of a 32-byte
+ * sector. If the quad first exchanges columns, a lane writes 16 bytes and the quad 64. */
 #ifndef EPILOGUE_H
 #define EPILOGUE_H
 
@@ -27,9 +27,9 @@ DEVICE void transpose_quad(uint32_t w[4]) {
     }
 }
 
-/* Store 32 columns of a row of C, from column `col` (a multiple of 8) on, as bf16. The quad's lane t brings in v[4j]
- * and v[4j + 1] columns 8j + 2t and the next, j = 0 .. 3. `row` is the quad's row. Nothing is written outside the m x n
- * matrix. All 32 lanes call it, also those whose row lies outside. */
+/* Stores 32 columns of a row of C, from column `col` (a multiple of 8) on, as bf16. The quad's lane t holds columns
+ * 8j + 2t and the next in v[4j] and v[4j + 1], j = 0 .. 3. Writes nothing outside the m x n matrix. All 32 lanes call
+ * it, even those whose row is outside. */
 DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, const float *v) {
     uint32_t w[4];
     UNROLL
@@ -54,13 +54,13 @@ DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, con
     }
 }
 
-/* Store a warp's 16 x columns accumulators as the part of C that begins at (row, col). In every 8 columns this lane
- * holds acc[4j] and acc[4j + 1] of row lane / 4, acc[4j + 2] and acc[4j + 3] of the row 8 further down: as mma_m16n8k16
- * and wgmma leave them. columns is a multiple of 8; acc has room for the next multiple of 32. All 32 lanes. */
+/* Stores a warp's 16 x columns accumulators as the part of C that begins at (row, col). In every 8 columns this lane
+ * holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8 further down. columns is a
+ * multiple of 8; acc has the size of the next multiple of 32. All 32 lanes. */
 DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
     row += (int)threadIdx.x % 32 / 4;
     if (columns % 32 != 0 && col + columns < n) {
-        n = col + columns; /* the last 32 columns are not all this warp's */
+        n = col + columns; /* not all of the last 32 columns belong to this warp */
     }
     UNROLL
     for (int j = 0; j < columns; j += 32) {
@@ -69,8 +69,8 @@ DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, co
     }
 }
 
-/* Store a warpgroup's 64 x columns accumulators (wgmma.h says which element is where) as the part of C that begins at
- * (row, col): 16 rows a warp. All 128 threads. */
+/* Stores a warpgroup's 64 x columns accumulators, 16 rows a warp, as the part of C that begins at (row, col). All 128
+ * threads. */
 DEVICE void store_warpgroup_tile(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc,
                                  const int columns) {
     store_warp_rows(c, ldc, m, n, row + (int)threadIdx.x % 128 / 32 * 16, col, acc, columns);

@@ -1,4 +1,4 @@
-/* launch.h - host: how a kernel is launched. */
+/* launch.h - host: launches a kernel. */
 #ifndef LAUNCH_H
 #define LAUNCH_H
 
@@ -18,38 +18,34 @@ typedef struct {
     int overlap; /* 1: may start before the previous launch has ended (grid.h); sm_90 */
 } LaunchShape;
 
-/* GEMM_OK if nothing failed, otherwise GEMM_DEVICE and which CUDA call failed. */
+/* GEMM_OK if the CUDA call `what` did not fail, otherwise GEMM_DEVICE. */
 static inline GemmStatus cuda_status(cudaError_t result, const char *what, GemmError *error) {
-    return result == cudaSuccess ? GEMM_OK
-                                 : gemm_fails(error, GEMM_DEVICE, "%s failed: %s (%s)", what,
-                                              cudaGetErrorString(result), cudaGetErrorName(result));
+    return result ? gemm_fails(error, GEMM_DEVICE, "%s failed: %s (%s)", what, cudaGetErrorString(result),
+                               cudaGetErrorName(result))
+                  : GEMM_OK;
 }
 
 /* Launches a kernel that takes one struct: `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream, error)`. Returns
- * GEMM_DEVICE if the launch failed. Asynchronous: errors inside the kernel show at the next synchronisation. */
+ * GEMM_DEVICE if the launch failed. Errors inside the kernel show at the next synchronisation. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        Stream stream, GemmError *error) {
-    cudaLaunchAttribute attributes[2];
+    cudaLaunchAttribute with[2] = {};
     cudaLaunchConfig_t config = {
-        (unsigned)shape.grid, (unsigned)shape.block, (size_t)shape.shared_bytes, stream, attributes, 0};
-    memset((void *)attributes, 0, sizeof attributes);
+        (unsigned)shape.grid, (unsigned)shape.block, (size_t)shape.shared_bytes, stream, with, 0};
     if (shape.cluster > 0) {
-        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
-        attribute->id = cudaLaunchAttributeClusterDimension;
-        attribute->val.clusterDim.x = (unsigned)shape.cluster;
-        attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
+        with[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+        with[config.numAttrs++].val.clusterDim = {(unsigned)shape.cluster, 1, 1};
     }
     if (shape.overlap) {
-        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
-        attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attribute->val.programmaticStreamSerializationAllowed = 1;
+        with[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        with[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
     }
     cudaError_t result = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes);
+    void *arguments[1] = {(void *)params};
     if (result != cudaSuccess) {
         return gemm_fails(error, GEMM_DEVICE, "%s needs %d bytes of shared memory in a CTA: %s", name,
                           shape.shared_bytes, cudaGetErrorString(result));
     }
-    void *arguments[1] = {(void *)params};
     return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), name, error);
 }
 

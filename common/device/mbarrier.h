@@ -1,19 +1,19 @@
 /* mbarrier.h - barrier objects in shared memory that count arrivals and bytes. PTX 9.7.13.15.
  *
- * State of one barrier: phase (counts up from 0; waits see its parity), pending arrivals, expected arrivals, tx-count
- * (bytes announced by expect_tx less bytes that have landed). When pending and tx-count are both 0 the phase completes:
- * at that moment the phase goes up by one and pending is reloaded. Nothing has to be reset by software.
+ * The state of a barrier: phase (counts up from 0), pending arrivals, expected arrivals, tx-count (bytes announced by
+ * expect_tx minus bytes that have landed). When pending and tx-count are both 0, the phase completes: the phase goes up
+ * by one and pending is reloaded. Software resets nothing.
  *
- * Waiting names the parity of the phase to wait for. A fresh barrier is in phase 0: wait(0) blocks until phase 0 is
- * complete; wait(1) returns at once, because the phase before 0 counts as complete. A waiter must not fall two phases
- * behind: the parity of two phases later is equal. */
+ * A wait takes the parity of a phase. A fresh barrier is in phase 0: wait(0) blocks until phase 0 is complete; wait(1)
+ * returns at once, because the phase before 0 counts as complete. A thread that waits must not fall two phases behind,
+ * since the parity of two phases later is the same. */
 #ifndef MBARRIER_H
 #define MBARRIER_H
 
 #include "cuda_c.h"
 
 #if defined(GEMM_DEBUG) && !defined(GEMM_MODEL)
-/* A debug build for the GPU keeps the name that a hung wait prints. */
+/* A debug build for the GPU keeps the name that a wait prints if it hangs. */
 typedef struct {
     uint64_t state;
     const char *name;
@@ -28,8 +28,8 @@ typedef struct {
 
 #ifdef PTX_FUNCTIONS
 
-/* Makes an array of barriers, each to expect `arrivals` arrivals a phase. One thread. Other threads may use them, and
- * copies may count on them, after a __syncthreads() (in a cluster: cluster_sync()). PTX 9.7.13.15.9. */
+/* Initialises an array of barriers; each expects `arrivals` arrivals a phase. One thread. Other threads and copies may
+ * use them after a __syncthreads() (in a cluster: cluster_sync()). PTX 9.7.13.15.9. */
 DEVICE void mbarrier_init(MBarrier *bars, int how_many, int arrivals) {
     for (int i = 0; i < how_many; i++) {
         asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&bars[i])), "r"(arrivals)
@@ -38,27 +38,27 @@ DEVICE void mbarrier_init(MBarrier *bars, int how_many, int arrivals) {
 }
 
 /* Releases the initialisation, and nothing else, to the cluster. Needed before a cluster_arrive_relaxed(), which
- * releases nothing itself; before other barriers it is a habit. PTX 9.7.13.4. */
+ * releases nothing itself; before other barriers it is only a convention. PTX 9.7.13.4. */
 DEVICE void mbarrier_init_fence(void) { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-/* Ends the barrier's life, so that its memory may serve for something else, or be initialised anew. One thread, once a
- * barrier has ordered all other uses before. PTX 9.7.13.15.10. */
+/* Ends the barrier's life, so that its memory may be used for something else, or be initialised again. One thread,
+ * after a barrier that follows all other uses. PTX 9.7.13.15.10. */
 DEVICE void mbarrier_inval(MBarrier *bar) {
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
-/* One arrival. Releases what this thread has written, for those who wait. Any thread. PTX 9.7.13.15.13. */
+/* One arrival. Releases what this thread has written to the threads that wait. Any thread. PTX 9.7.13.15.13. */
 DEVICE void mbarrier_arrive(MBarrier *bar) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
-/* `count` arrivals (1 to 2^20 - 1, and not more than are pending) of one thread. */
+/* `count` arrivals of one thread: 1 to 2^20 - 1, and no more than are pending. */
 DEVICE void mbarrier_arrive_count(MBarrier *bar, int count) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
 }
 
-/* One arrival; returns a token for the phase that it counts for, from which no thread has to keep a parity. A token is
- * good until the phase after its own is complete. */
+/* One arrival; returns a token for its phase, so that no thread has to keep a parity. A token is valid until the next
+ * phase is complete. */
 DEVICE uint64_t mbarrier_arrive_token(MBarrier *bar) {
     uint64_t token;
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(token) : "r"(shared_address(bar)) : "memory");
@@ -71,47 +71,45 @@ DEVICE void mbarrier_expect_tx(MBarrier *bar, int bytes) {
                  : "memory");
 }
 
-/* Announces bytes, then one arrival: the usual call of a thread that starts copies. The bytes are those of the full
- * boxes, also where a box hangs over the edge of the tensor. */
+/* Announces bytes, then arrives once: the usual call of a thread that starts copies. The bytes are those of full boxes,
+ * even where a box extends over the edge of the tensor. */
 DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)
                  : "memory");
 }
 
-/* `instruction` on the barrier at the place of `bar` in CTA `rank` of the cluster. */
-#define MBARRIER_REMOTE(instruction, ...)                     \
-    asm volatile("{\n"                                        \
-                 ".reg .b32 remote;\n"                        \
-                 "mapa.shared::cluster.u32 remote, %0, %1;\n" \
-                 "mbarrier." instruction ";\n"                \
-                 "}\n" ::"r"(shared_address(bar)),            \
-                 __VA_ARGS__                                  \
+/* `instruction` on the barrier at the offset of `bar` in CTA `rank` of the cluster. */
+#define MBARRIER_REMOTE(instruction, ...)                                  \
+    asm volatile("{ .reg .b32 remote;\n"                                   \
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"              \
+                 "mbarrier." instruction "; }" ::"r"(shared_address(bar)), \
+                 __VA_ARGS__                                               \
                  : "memory")
 
-/* mbarrier_arrive() on the barrier at the same place in CTA `rank` of the cluster. The default .release.cta is enough
- * where only the order of reads before and writes after matters, as for the release of an empty stage; the .cluster
- * form costs a fence on every release. */
+/* mbarrier_arrive() on the barrier at the same offset in CTA `rank` of the cluster. The default, .release.cta, is enough
+ * to order earlier reads before later writes, as the release of an empty stage must; the .cluster form costs a fence on
+ * every release. */
 DEVICE void mbarrier_arrive_remote(MBarrier *bar, int rank) {
     MBARRIER_REMOTE("arrive.shared::cluster.b64 _, [remote]", "r"(rank));
 }
 
-/* mbarrier_arrive_remote(), and the CTA that waits, by mbarrier_wait_parity_cluster(), may read what this thread has
- * written by ordinary stores. */
+/* mbarrier_arrive_remote() that also publishes this thread's ordinary stores to the CTA that waits, with
+ * mbarrier_wait_parity_cluster(). */
 DEVICE void mbarrier_arrive_release_cluster(MBarrier *bar, int rank) {
     MBARRIER_REMOTE("arrive.release.cluster.shared::cluster.b64 _, [remote]", "r"(rank));
 }
 
-/* mbarrier_expect_tx() on the barrier at the same place in CTA `rank` of the cluster, for bytes that land there. */
+/* mbarrier_expect_tx() on the barrier at the same offset in CTA `rank` of the cluster, for bytes that land there. */
 DEVICE void mbarrier_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
     MBARRIER_REMOTE("expect_tx.relaxed.cluster.shared::cluster.b64 [remote], %2", "r"(rank), "r"(bytes));
 }
 
-/* mbarrier_arrive_expect_tx() on the barrier at that place in CTA `rank` of the cluster. */
+/* mbarrier_arrive_expect_tx() on the barrier at the same offset in CTA `rank` of the cluster. */
 DEVICE void mbarrier_arrive_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
     MBARRIER_REMOTE("arrive.expect_tx.release.cluster.shared::cluster.b64 _, [remote], %2", "r"(rank), "r"(bytes));
 }
 
-/* A question: `form` behind "mbarrier.", and what tells the phase. */
+/* The test "mbarrier.`form`"; the last arguments identify the phase. */
 #define MBARRIER_ASK(form, operand, ...)                           \
     uint32_t complete;                                             \
     asm volatile("{\n"                                             \
@@ -128,7 +126,7 @@ DEVICE void mbarrier_arrive_expect_tx_remote(MBarrier *bar, int rank, int bytes)
 DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) {
     MBARRIER_ASK("test_wait.parity.shared::cta", "", "r"(parity));
 }
-/* mbarrier_test_wait_parity(), but may suspend the thread for a while first. 0 says nothing: ask again. */
+/* mbarrier_test_wait_parity(), but may suspend the thread for a while first. After a 0, call it again. */
 DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) {
     MBARRIER_ASK("try_wait.parity.shared::cta", "", "r"(parity));
 }
@@ -136,43 +134,37 @@ DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) {
 DEVICE int mbarrier_try_wait_parity_hint(MBarrier *bar, uint32_t parity, uint32_t ns) {
     MBARRIER_ASK("try_wait.parity.shared::cta", ", %3", "r"(parity), "r"(ns));
 }
-/* mbarrier_test_wait_parity() by a token. */
+/* mbarrier_test_wait_parity() with a token. */
 DEVICE int mbarrier_test_wait(MBarrier *bar, uint64_t token) { MBARRIER_ASK("test_wait.shared::cta", "", "l"(token)); }
-/* mbarrier_try_wait_parity() by a token. */
+/* mbarrier_try_wait_parity() with a token. */
 DEVICE int mbarrier_try_wait(MBarrier *bar, uint64_t token) { MBARRIER_ASK("try_wait.shared::cta", "", "l"(token)); }
-/* mbarrier_try_wait_parity_hint() by a token. */
+/* mbarrier_try_wait_parity_hint() with a token. */
 DEVICE int mbarrier_try_wait_hint(MBarrier *bar, uint64_t token, uint32_t ns) {
     MBARRIER_ASK("try_wait.shared::cta", ", %3", "l"(token), "r"(ns));
 }
 
-/* mbarrier_wait_parity() by a token. */
+/* mbarrier_wait_parity() with a token. */
 DEVICE void mbarrier_wait(MBarrier *bar, uint64_t token) {
     while (!mbarrier_try_wait(bar, token)) {
     }
 }
 
-/* Waits until the phase with this parity is complete. Acquires: what was written before the arrivals, and what the
- * copies counted by this phase have brought, may be read afterwards. Any thread; only on barriers of its own CTA. */
+/* Waits until the phase with this parity is complete. Acquires: the thread may then read what others wrote before their
+ * arrivals, and the bytes of the copies that this phase counted. Any thread, for barriers of its own CTA. */
 DEVICE void mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
-                 "@!p bra again;\n"
-                 "}\n" ::"r"(shared_address(bar)),
+    asm volatile("{ .reg .pred p;\n"
+                 "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again; }" ::"r"(shared_address(bar)),
                  "r"(parity)
                  : "memory");
 }
 
-/* Waits as mbarrier_wait_parity() does, and acquires from the whole cluster: for data that came by ordinary or
- * asynchronous stores of a peer CTA (cluster.h). */
+/* Waits as mbarrier_wait_parity() does, and acquires from the whole cluster: for data that ordinary or asynchronous
+ * stores of a peer CTA have written (cluster.h). */
 DEVICE void mbarrier_wait_parity_cluster(MBarrier *bar, uint32_t parity) {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
-                 "@!p bra again;\n"
-                 "}\n" ::"r"(shared_address(bar)),
+    asm volatile("{ .reg .pred p;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n"
+                 "@!p bra again; }" ::"r"(shared_address(bar)),
                  "r"(parity)
                  : "memory");
 }
@@ -180,7 +172,7 @@ DEVICE void mbarrier_wait_parity_cluster(MBarrier *bar, uint32_t parity) {
 #ifdef GEMM_DEBUG
 
 #ifndef GEMM_DEBUG_WAIT_MS
-#define GEMM_DEBUG_WAIT_MS 2000 /* a wait in a debug build that takes longer is reported and traps */
+#define GEMM_DEBUG_WAIT_MS 2000 /* a debug build reports a wait that takes longer, and traps */
 #endif
 
 /* mbarrier_init(), and keeps the name. */

@@ -1,35 +1,34 @@
 /* pipeline.h - a ring of stages between one producer and its consumers, in CUTLASS's terms (PipelineState,
  * PipelineTmaAsync). The producer is one thread that starts TMA loads; a consumer is a warpgroup.
  *
- * Each stage has two barriers. full: the producer arrives once and announces the bytes, the copy engine completes them;
- * consumers wait. empty: every consumer arrives once when it has finished reading, or each of its warps, where warps
- * read by themselves; the producer waits. */
+ * Each stage has two barriers. full: the producer arrives once and announces the bytes, which the copy engine delivers;
+ * consumers wait. empty: each consumer arrives once when it has finished reading (where warps read independently, each
+ * of its warps); the producer waits. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
 
 #include "cuda_c.h"
 #include "mbarrier.h"
 
-/* A role's position in the ring. Producer and consumers each keep their own. */
+/* A role's position in the ring. The producer and each consumer keep their own. */
 typedef struct {
     int index;      /* stage, 0 .. stages - 1 */
     uint32_t phase; /* parity that this role waits for at this stage */
 } PipelineState;
 
-/* A consumer starts at stage 0 and waits for phase 0 to complete: parity 0. */
+/* A consumer starts at stage 0 and waits for phase 0: parity 0. */
 HOST_DEVICE PipelineState consumer_start_state(void) {
     PipelineState state = {0, 0};
     return state;
 }
-
-/* The producer starts at stage 0 with parity 1: a fresh empty barrier counts the phase before 0 as complete, so the
- * first lap finds every stage free. */
+/* The producer starts with parity 1: a fresh empty barrier counts the phase before 0 as complete, so every stage is free
+ * in the first lap. */
 HOST_DEVICE PipelineState producer_start_state(void) {
     PipelineState state = {0, 1};
     return state;
 }
 
-/* To the next stage; past the last one back to stage 0, where the awaited phase is the next one: the parity flips. */
+/* Moves to the next stage; after the last stage, to stage 0 and the next phase, so the parity flips. */
 HOST_DEVICE void pipeline_advance(PipelineState *state, int stages) {
     state->index++;
     if (state->index == stages) {
@@ -38,7 +37,7 @@ HOST_DEVICE void pipeline_advance(PipelineState *state, int stages) {
     }
 }
 
-/* Over `k_tiles` stages at once, where another consumer takes them. */
+/* Skips `k_tiles` stages, which another consumer takes. */
 HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stages) {
     int position = state->index + k_tiles;
     state->phase ^= (uint32_t)(position / stages) & 1;
@@ -54,14 +53,13 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
     (mbarrier_wait_parity(&(empty)[(state).index], (state).phase),                                               \
      mbarrier_arrive_expect_tx(&(full)[(state).index], bytes))
 
-/* Ask ahead of a wait: nonzero if the stage is free, or its bytes have landed. "try" may suspend the thread for a while
- * first, "test" does not. A thread that gets 1 needs no wait any more. 0 says only "not yet": a thread that has nothing
- * else to do then has to wait. */
+/* Tests before a wait: nonzero if the stage is free, or if its bytes have landed. "try" may suspend the thread for a
+ * while first, "test" does not. After a 1, a thread need not wait; after a 0, it must wait or test again. */
 #define producer_try_acquire(empty, state) /* producer thread: is the stage free? */ \
     mbarrier_try_wait_parity(&(empty)[(state).index], (state).phase)
 #define consumer_try_wait(full, state) /* consumer, all threads: have the stage's bytes landed? */ \
     mbarrier_try_wait_parity(&(full)[(state).index], (state).phase)
-#define consumer_test_wait(full, state) /* consumer, all threads: have they landed? Never suspends the thread. */ \
+#define consumer_test_wait(full, state) /* consumer, all threads: the same, and never suspends the thread */ \
     mbarrier_test_wait_parity(&(full)[(state).index], (state).phase)
 
 #define producer_tail(empty, state, stages)                                                                           \
@@ -77,8 +75,8 @@ HOST_DEVICE void pipeline_advance_by(PipelineState *state, int k_tiles, int stag
 #define consumer_wait(full, state) /* consumer, all threads: waits until the stage's bytes have landed */ \
     mbarrier_wait_parity(&(full)[(state).index], (state).phase)
 
-#define consumer_release(empty, index)                                                                         \
-    /* One thread of a consumer, or of each of its warps, after its wgmma_wait_group: hands the stage back. */ \
+#define consumer_release(empty, index)                                                                      \
+    /* One thread of a consumer, or of each of its warps, after its wgmma_wait_group: returns the stage. */ \
     mbarrier_arrive(&(empty)[index])
 
 #endif

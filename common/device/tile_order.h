@@ -1,8 +1,8 @@
-/* tile_order.h - which tile of C a CTA takes.
+/* tile_order.h - which tile of C a CTA computes. Host and kernel.
  *
- * CTAs that run at the same time share panels of A and B through L2. Walking a wide C row by row, 132 CTAs touch one or
- * two panels of A and a hundred of B; walking it in groups of `group` tile rows, column by column inside a group, they
- * touch `group` panels of A and 132 / group of B, and far fewer bytes come from DRAM. Host and kernel. */
+ * CTAs that run at the same time share panels of A and B through L2. If tiles are numbered row by row, the 132 CTAs of
+ * a wide C need one or two panels of A and a hundred of B. If they are numbered in groups of `group` tile rows, column
+ * by column within a group, the CTAs need `group` panels of A and 132 / group of B: far fewer bytes from DRAM. */
 #ifndef TILE_ORDER_H
 #define TILE_ORDER_H
 
@@ -13,8 +13,7 @@ typedef struct {
     int n; /* tile column, 0 <= n < tiles_n */
 } Tile;
 
-/* The index-th tile, 0 <= index < tiles_m * tiles_n. Groups of `group` tile rows follow each other; the last one may be
- * lower. Inside a group, tiles run down a column, then to the next column. */
+/* The index-th tile, 0 <= index < tiles_m * tiles_n. The last group may have fewer tile rows. */
 HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     int first_row = index / (group * tiles_n) * group;
     int rows = tiles_m - first_row < group ? tiles_m - first_row : group;
@@ -28,7 +27,7 @@ HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     return tile;
 }
 
-/* A role's place among the tiles of C. It walks by
+/* A role's place among the tiles of C. The role visits its tiles by
  *     for (tiles.index = first; has_tile(&tiles); tiles.index += step) { Tile tile = this_tile(&tiles); */
 typedef struct {
     int tiles_m, tiles_n, group;

@@ -1,18 +1,16 @@
 /* tma.h - the copy engine (Tensor Memory Accelerator): one thread copies a box of a tensor. sm_90.
  *
- * A tensor map, made on the host, describes the tensor in global memory: address, sizes, strides, element type, and how
- * a box of it is laid into shared memory (box sizes, swizzle). The destination, the coordinates and the barrier are
- * operands of each copy. What lies outside the tensor is read as zero. It is not written, with one exception: a row
- * that ends inside a 16-byte chunk is written to the end of that chunk (measured on an H200,
- * tests/conform/README.md). */
+ * A tensor map, encoded on the host, describes the tensor in global memory (address, sizes, strides, element type) and
+ * how a box of it is stored in shared memory (box sizes, swizzle). The destination, the coordinates and the barrier are
+ * operands of each copy. Elements outside the tensor are loaded as zero. They are not stored, with one exception: a row
+ * that ends inside a 16-byte chunk is stored to the end of that chunk (measured on an H200, tests/conform/README.md). */
 #ifndef TMA_H
 #define TMA_H
 
 #include "cuda_c.h"
 #include "mbarrier.h"
 
-/* How a box is laid into shared memory: rows of 32, 64 or 128 bytes whose 16-byte chunks are permuted (swizzle.h). The
- * values are those of CUtensorMapSwizzle. */
+/* How the 16-byte chunks of a box are permuted in shared memory. The values are those of CUtensorMapSwizzle. */
 typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
 #ifdef __CUDACC__
@@ -25,20 +23,20 @@ typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
 /* Fetches the tensor map ahead of its first use. One thread. */
 DEVICE void tma_prefetch_map(const TensorMap *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
-/* Starts the copy of the box whose first element is column c0, row c1 into shared memory at `dst` (128-byte aligned;
- * 1024 with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes: other columns are an illegal instruction.
- * One thread. It ends with complete_tx of the box's bytes on `bar`; whoever has waited for that phase may read the box,
- * through any proxy. PTX 9.7.9.27.1.2. */
+/* Starts the copy of the box whose first element is column c0, row c1 to shared memory at `dst` (128-byte aligned; 1024
+ * with the 128-byte swizzle). c0 is a multiple of 8 elements, 16 bytes; another column is an illegal instruction. One
+ * thread. The copy ends with complete_tx of the box's bytes on `bar`. A thread that has waited for that phase may read
+ * the box, through any proxy. PTX 9.7.9.27.1.2. */
 DEVICE void tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
     asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-        :
-        : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+            shared_address(dst)),
+        "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar))
         : "memory");
 }
 
-/* tma_load_2d() into every CTA of the cluster whose bit is set in `mask`, at the same place in its shared memory,
- * signalling the barrier at the same place there. */
+/* tma_load_2d() to every CTA of the cluster whose bit is set in `mask`. The bytes land at the same offset in its shared
+ * memory and complete on the barrier at the same offset. */
 DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
                  "[%0], [%1, {%2, %3}], [%4], %5;"
@@ -50,13 +48,12 @@ DEVICE void tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c
 /* Starts the copy of a box from shared memory. One thread. Ordinary stores into `src` need, in this order:
  * fence_proxy_async() by each writing thread, a barrier, then this. PTX 9.7.9.27.1.2. */
 DEVICE void tma_store_2d(const TensorMap *map, const void *src, int c0, int c1) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
-                 :
-                 : "l"(map), "r"(c0), "r"(c1), "r"(shared_address(src))
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(c0),
+                 "r"(c1), "r"(shared_address(src))
                  : "memory");
 }
 
-/* tma_store_2d(), but adds to what is there. PTX 9.7.9.27.1.3. */
+/* tma_store_2d(), but adds to the elements in global memory. PTX 9.7.9.27.1.3. */
 DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int c1) {
     asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%1, %2}], [%3];"
                  :
@@ -67,35 +64,35 @@ DEVICE void tma_reduce_add_2d(const TensorMap *map, const void *src, int c0, int
 /* Closes this thread's group of stores. PTX 9.7.9.27.2. */
 DEVICE void bulk_commit_group(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-#define bulk_wait_group_read(n)                                                                                      \
-    /* This thread waits until all but its n latest groups have been read from shared memory: then the buffers may \
-       be written again. Groups belong to the thread that issued the stores; n is a constant. PTX 9.7.9.27.2. */ \
+#define bulk_wait_group_read(n)                                                                                    \
+    /* This thread waits until all but its n latest groups have been read from shared memory: then their buffers \
+       may be written again. Groups belong to the thread that issued the stores; n is a constant. PTX 9.7.9.27.2. */ \
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"((int)(n)) : "memory")
 
 #define bulk_wait_group(n)                                                                                         \
     /* This thread waits until all but its n latest groups have been written to global memory; n is a constant. */ \
     asm volatile("cp.async.bulk.wait_group %0;" ::"n"((int)(n)) : "memory")
 
-/* Orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses of the copy engine
- * and of wgmma (the async proxy). PTX 9.7.13.4. */
+/* Orders this thread's ordinary accesses to shared memory (the generic proxy) before later accesses by the copy engine
+ * and by wgmma (the async proxy). PTX 9.7.13.4. */
 DEVICE void fence_proxy_async(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/* fence_proxy_async() for global memory: before the copy engine loads what ordinary stores of this launch have written,
- * or stores over it. Either the writing thread calls it, before it publishes the data, or the thread that starts the
- * copy, after what orders the two. */
+/* fence_proxy_async() for global memory: before the copy engine loads or overwrites what ordinary stores of this launch
+ * have written. Either the writing thread calls it before it publishes the data, or the thread that starts the copy
+ * calls it after the synchronisation between the two. */
 DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 
 /* fence_proxy_async() for shared and global memory. */
 DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-/* fence_proxy_async() in halves, for shared memory of a cluster: the first half, by the threads that have stored,
- * before the barrier. For the async proxy of the CTA that it is executed in, it is enough. CUDA 12.7 or later. */
+/* fence_proxy_async() in halves, for shared memory of a cluster. The threads that have stored call the first half,
+ * before the barrier. For the async proxy of their own CTA, this half is enough. CUDA 12.7 or later. */
 DEVICE void fence_proxy_async_release(void) {
     asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;" ::: "memory");
 }
 
-/* The second half, by the thread that starts the copy, after the barrier, for what threads of other CTAs have released.
- * ptxas 13.0 makes no instruction of it for sm_90: alone it does nothing. */
+/* The thread that starts the copy calls the second half, after the barrier, for what threads of other CTAs have
+ * released. For sm_90, ptxas 13.0 generates no instruction for it: without the first half it does nothing. */
 DEVICE void fence_proxy_async_acquire(void) {
     asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
 }
@@ -120,9 +117,8 @@ DEVICE void fence_proxy_async_acquire(void) {
 
 #ifdef __CUDACC__
 
+/* The driver's encoder of tensor maps, found at run time so that the program needs no -lcuda. NULL if it has none. */
 typedef PFN_cuTensorMapEncodeTiled_v12000 TensorMapEncoder;
-
-/* The driver's encoder, found at run time so that the program needs no -lcuda. NULL if it has none. */
 static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
     static void *encoder;
     cudaDriverEntryPointQueryResult found;
@@ -143,9 +139,9 @@ static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
-/* Host: describes a bf16 matrix [rows][ld], of which the first `cols` elements of each row count. base is 16-byte
- * aligned, ld a multiple of 8, box_rows and box_cols 1..256, box_cols * 2 a multiple of 16 and, with a swizzle, not
- * more than its span. Returns GEMM_DEVICE where the driver refuses it. */
+/* Host: encodes the map of a bf16 matrix [rows][ld] whose rows have `cols` elements. base is 16-byte aligned, ld a
+ * multiple of 8. box_rows and box_cols are 1..256; a row of the box is a multiple of 16 bytes, and no longer than the
+ * swizzle's span. Returns GEMM_DEVICE if the driver refuses the map. */
 static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                        int box_rows, int box_cols, Swizzle swizzle, GemmError *error) {
 #ifdef GEMM_MODEL

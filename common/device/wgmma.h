@@ -1,32 +1,27 @@
 /* wgmma.h - Hopper's matrix instruction: a warpgroup multiplies tiles in shared memory, asynchronously. sm_90a.
  *
- * A warpgroup is 4 consecutive warps, 128 threads, starting at a warp number divisible by 4. All of them call each of
- * these together. wgmma.mma_async m64nNk16: D (64 x N, fp32, in registers) += A (64 x 16) * B (16 x N), where B comes
- * from shared memory by descriptor, A too (SS) or from registers (RS). N is 8, 16, .. 256. PTX 9.7.15.
+ * A warpgroup is 4 consecutive warps, 128 threads, starting at a warp number divisible by 4; all of them call each of
+ * these together. D (64 x N, fp32, in registers) += A (64 x 16) * B (16 x N). A descriptor says where B is in shared
+ * memory; A is there too (SS) or in registers (RS). N is 8, 16, .. 256. PTX 9.7.15.
  *
  * Thread t of the warpgroup (warp w = t / 32, lane l = t % 32) holds d[v], v = 0 .. N/2 - 1:
  *
  *     row = 16 w + l / 4 + 8 ((v / 2) % 2)          column = 8 (v / 4) + 2 (l % 4) + v % 2
  *
- * Order of a k-tile: wgmma_fence(), the products, wgmma_commit_group(), and before the accumulators are read or the
- * operands' shared memory is reused, wgmma_wait_group().
- *
- * A step of k is 32 bytes in each type: a K-major tile's descriptor and the place of A's registers do not depend on the
- * type. */
+ * A k-tile takes, in this order: wgmma_fence(), the products, wgmma_commit_group(), and wgmma_wait_group() before the
+ * accumulators are read or the operands' shared memory is reused. */
 #ifndef WGMMA_H
 #define WGMMA_H
 
 #include "cuda_c.h"
 
-/* A matrix descriptor: where a tile lies in shared memory and in what pattern. PTX 9.7.15.5.1.2.2.
- *
+/* A matrix descriptor: where a tile is in shared memory and in what pattern. PTX 9.7.15.5.1.2.2.
  *     bits  0-13   start address / 16
  *     bits 16-29   leading dimension byte offset / 16 (not used by swizzled K-major tiles; 1 by convention)
  *     bits 32-45   stride dimension byte offset / 16: from 8 rows to the next 8 rows
  *     bits 49-51   base offset: 0 for tiles that start on a boundary of the pattern
  *     bits 62-63   0 no swizzle, 1 128-byte, 2 64-byte, 3 32-byte
- *
- * `address` is an address in the shared-memory window. Host and kernel. */
+ * `address` is an address in the window of shared memory. Host and kernel. */
 HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes,
                                              int swizzle) {
     return (uint64_t)(address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4 & 0x3fff) << 16 |
@@ -35,7 +30,8 @@ HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_
 
 enum { WGMMA_SWIZZLE_NONE, WGMMA_SWIZZLE_128B, WGMMA_SWIZZLE_64B, WGMMA_SWIZZLE_32B };
 
-/* From one k16 step to the next inside a 128-byte row, in a descriptor's units of 16 bytes. */
+/* From one step of k to the next in a row of 128 bytes, in a descriptor's units of 16 bytes. In every type a step of k is
+ * 32 bytes. */
 enum { WGMMA_K16_STEP = 32 >> 4 };
 
 /* From one k16 step to the next in an MN-major tile with rows of 128 bytes, in these units: 16 rows. */
@@ -45,8 +41,8 @@ enum { WGMMA_K16_STEP_MN = 2048 >> 4 };
 
 #include "wgmma_widths.h"
 
-/* The descriptor of a K-major tile [rows][64] of bf16 with the 128-byte swizzle, as TMA writes it. The tile starts on a
- * 1024-byte boundary; 8 rows are 1024 bytes. Add WGMMA_K16_STEP for each k16 step inside the row. */
+/* The descriptor of a K-major tile [rows][64] of bf16 with the 128-byte swizzle, as TMA writes it. The tile starts at a
+ * multiple of 1024 bytes; 8 rows are 1024 bytes. Add WGMMA_K16_STEP for each step of k. */
 DEVICE uint64_t wgmma_descriptor(const void *tile) {
     return wgmma_descriptor_fields(shared_address(tile), 16, 1024, WGMMA_SWIZZLE_128B);
 }
@@ -55,18 +51,17 @@ DEVICE uint64_t wgmma_descriptor(const void *tile) {
  * memory. TMA writes it in panels of 64 mn: boxes of 64 columns and as many rows as the tile has k, from a matrix
  * [k][mn].
  *
- * In a panel, row k is 128 bytes: its 64 mn. 8 rows are a repetition of the swizzle pattern and the instruction's unit:
- * the next 8 k lie 1024 bytes on, which here is the stride offset. The next 64 mn are the next panel: the leading
- * offset, 128 bytes for each k of the tile if panels follow each other. A k16 step is 16 rows: 2048 bytes,
- * WGMMA_K16_STEP_MN, and the pattern starts afresh. (K-major it is 32 bytes inside the row, and 8 rows of the tile are
- * the stride.) */
+ * In a panel, row k is 128 bytes, its 64 mn. The swizzle repeats after 8 rows, which is also the instruction's unit: the
+ * next 8 k are 1024 bytes further, and this is the stride offset. The next 64 mn are the next panel, and the distance
+ * between panels is the leading offset: 128 bytes for each k of the tile if panels follow each other. A step of k is 16
+ * rows, 2048 bytes: WGMMA_K16_STEP_MN. */
 DEVICE uint64_t wgmma_descriptor_mn(const void *tile, uint32_t panel_bytes) {
     return wgmma_descriptor_fields(shared_address(tile), panel_bytes, 1024, WGMMA_SWIZZLE_128B);
 }
 
 /* Orders the warpgroup's accesses to registers (accumulators, A fragments) before the wgmmas that follow. The manual
- * asks for it before the first one and after registers have been accessed; here it stands at the top of every k-tile,
- * since ptxas adds it there if it stands only before the loop (note C7519). PTX 9.7.15.7.1. */
+ * asks for it before the first wgmma and after accesses to the registers. Call it at the top of every k-tile: otherwise
+ * ptxas adds it there (note C7519). PTX 9.7.15.7.1. */
 DEVICE void wgmma_fence(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 /* Closes the warpgroup's group of products. PTX 9.7.15.7.2. */
@@ -76,8 +71,8 @@ DEVICE void wgmma_commit_group(void) { asm volatile("wgmma.commit_group.sync.ali
     /* Waits until at most the warpgroup's n latest groups are unfinished; n is a constant. PTX 9.7.15.7.3. */ \
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"((int)(n)) : "memory")
 
-/* No instruction. Tells the compiler that `count` accumulators change here: after a wait, so that it does not move
- * their use to before it. */
+/* No instruction. Tells the compiler that `count` accumulators change here. Call it after a wait, so that the compiler
+ * does not move their use to before the wait. */
 DEVICE void registers_settled(float *d, int count) {
     UNROLL
     for (int i = 0; i < count; i++) {
@@ -85,31 +80,36 @@ DEVICE void registers_settled(float *d, int count) {
     }
 }
 
-/* The instruction with both operands in shared memory: `types` is its k and the types of D, A and B; `majors` is ", 0,
- * 0" for two K-major tiles of bf16, where a 1 says that A or B is MN-major. d is a pointer: the compiler does not mind
- * that accumulators which the product sets were not set. */
+/* Starts D = A * B (+ D if accumulate), D 64 x 256, of two K-major bf16 tiles, by their descriptors. All threads of the
+ * warpgroup pass the same a, b and accumulate. PTX 9.7.15.5.2. */
+DEVICE void wgmma_m64n256k16(float *d, uint64_t a, uint64_t b, int accumulate) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %130, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" WGMMA_D0 WGMMA_D16 WGMMA_D32 WGMMA_D48
+                     WGMMA_D64 WGMMA_D80 WGMMA_D96 WGMMA_D112 "}, %128, %129, p, 1, 1, 0, 0; }"
+                 : WGMMA_R64(0), WGMMA_R64(64)
+                 : "l"(a), "l"(b), "r"(accumulate));
+}
+/* Starts D = A * B (+ D if accumulate), D 64 x 192, of two K-major bf16 tiles, by their descriptors. All threads of the
+ * warpgroup pass the same a, b and accumulate. PTX 9.7.15.5.2. */
+DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %98, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" WGMMA_D0 WGMMA_D16 WGMMA_D32 WGMMA_D48
+                     WGMMA_D64 WGMMA_D80 "}, %96, %97, p, 1, 1, 0, 0; }"
+                 : WGMMA_R64(0), WGMMA_R16(64), WGMMA_R16(80)
+                 : "l"(a), "l"(b), "r"(accumulate));
+}
+
+/* The instruction with both operands in shared memory: `instruction` is its shape and the types of D, A and B; `majors`
+ * is ", 0, 0" for two K-major tiles of bf16; a 1 says that A or B is MN-major.  */
 #define WGMMA_SS(instruction, majors, c0, c1, c2, c3, c4, c5, names, ...)                                             \
-    asm volatile("{\n"                                                                                                \
-                 ".reg .pred p;\n"                                                                                    \
-                 "setp.ne.b32 p, %" #c2 ", 0;\n"                                                                      \
-                 "wgmma.mma_async.sync.aligned." instruction " {" names "}, %" #c0 ", %" #c1 ", p, 1, 1" majors ";\n" \
-                 "}\n"                                                                                                \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" #c2 ", 0;\n"                                                      \
+                 "wgmma.mma_async.sync.aligned." instruction " {" names "}, %" #c0 ", %" #c1 ", p, 1, 1" majors "; }" \
                  : __VA_ARGS__                                                                                        \
                  : "l"(a), "l"(b), "r"(accumulate))
 
-/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 256, A and B K-major in shared memory by descriptor. All of the
- * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
-DEVICE void wgmma_m64n256k16(float *d, uint64_t a, uint64_t b, int accumulate) {
-    WGMMA_256(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
-}
-/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x 192, A and B K-major in shared memory by descriptor. All of the
- * warpgroup, with equal a, b and accumulate. PTX 9.7.15.5.2. */
-DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
-    WGMMA_192(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
-}
-
-/* Starts D = A * B (+ D if accumulate) of bf16, D 64 x n, A and B K-major in shared memory by descriptor: n is 128, 160,
- * 192 or 208, a constant where this is inlined, of which one instruction is left. PTX 9.7.15.5.2. */
+/* Starts D = A * B (+ D if accumulate), D 64 x n, of two K-major bf16 tiles, by their descriptors. n is 128, 160, 192 or
+ * 208, a constant where this is inlined, so one of the instructions remains. All threads of the warpgroup pass the same
+ * a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64k16(const int n, float *d, uint64_t a, uint64_t b, int accumulate) {
     switch (n) {
     case 128: WGMMA_128(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
@@ -121,7 +121,7 @@ DEVICE void wgmma_m64k16(const int n, float *d, uint64_t a, uint64_t b, int accu
 }
 
 /* A product of any width: n is 8, 16, .. 256, a constant where this is inlined, and float d[n / 2]. SS: both operands
- * come from shared memory. PTX 9.7.15.5.2. */
+ * are in shared memory. PTX 9.7.15.5.2. */
 DEVICE void wgmma_ss(const int n, float *d, uint64_t a, uint64_t b, int accumulate) {
     WGMMA_ANY(n, WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0");
 }
@@ -145,16 +145,13 @@ DEVICE void wgmma_ss_e4m3(const int n, float *d, uint64_t a, uint64_t b, int acc
 
 /* The instruction with A in registers. */
 #define WGMMA_RS(instruction, major, c0, c1, c2, c3, c4, c5, names, ...)                                          \
-    asm volatile("{\n"                                                                                            \
-                 ".reg .pred p;\n"                                                                                \
-                 "setp.ne.b32 p, %" #c5 ", 0;\n"                                                                  \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %" #c5 ", 0;\n"                                                  \
                  "wgmma.mma_async.sync.aligned." instruction " {" names "}, {%" #c0 ", %" #c1 ", %" #c2 ", %" #c3 \
-                 "}, %" #c4 ", p, 1, 1" major ";\n"                                                               \
-                 "}\n"                                                                                            \
+                 "}, %" #c4 ", p, 1, 1" major "; }"                                                               \
                  : __VA_ARGS__                                                                                    \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate))
 
-/* wgmma_ss() with A from registers, a[4] as in mma_sync.h for the warp's 16 rows. They must keep their values until a
+/* wgmma_ss() with A in registers, a[4] as in mma_sync.h for the warp's 16 rows. They must keep their values until a
  * wait covers the product. */
 DEVICE void wgmma_rs(const int n, float *d, const uint32_t *a, uint64_t b, int accumulate) {
     WGMMA_ANY(n, WGMMA_RS, "k16.f32.bf16.bf16", ", 0");

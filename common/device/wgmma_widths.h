@@ -1,7 +1,7 @@
 /* wgmma_widths.h - the operands of a wgmma of every width, for wgmma.h.
  *
- * The instruction's text names its operands by number, %0, %1, .., and the compiler binds them in that order: first the
- * n / 2 accumulators d, then what follows them. FORM is WGMMA_SS or WGMMA_RS. */
+ * The instruction's text refers to its operands by number: first the n / 2 accumulators d, then what follows them. FORM
+ * is WGMMA_SS or WGMMA_RS. */
 #ifndef WGMMA_WIDTHS_H
 #define WGMMA_WIDTHS_H
 
@@ -136,7 +136,7 @@
     FORM("m64n256" types, majors, 128, 129, 130, 131, 132, 133, \
          WGMMA_D0 WGMMA_D16 WGMMA_D32 WGMMA_D48 WGMMA_D64 WGMMA_D80 WGMMA_D96 WGMMA_D112, WGMMA_R64(0), WGMMA_R64(64))
 
-/* The instruction of width n, a constant where this is inlined: one of these is left. */
+/* The instruction of width n, a constant where this is inlined, so one case remains. */
 #define WGMMA_ANY(n, FORM, types, majors) \
     switch (n) { \
     case 8: WGMMA_8(FORM, types, majors); break; \
