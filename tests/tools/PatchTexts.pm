@@ -30,7 +30,7 @@ sub outcome {
 
 # symptom(PATCH, CARD): the class of that, from 0.
 my @SYMPTOMS = ('Hangs in every run', 'The launch fails', 'Hangs or fails at some sizes only', 'Wrong in every run',
-    'Wrong in some runs', 'Right in all 300 runs, and wrong all the same', 'Mended by the compiler',
+    'Wrong in some runs', 'Right in all 300 runs, and wrong all the same', 'Repaired by the compiler',
     'Refused before the launch', 'Does not compile');
 my ($EVERY_RUN, $SOME_RUNS, $NO_RUN) = (3, 4, 5);
 sub symptom {
