@@ -89,7 +89,7 @@ sub ladder {
             mean_text($run, $kernel), $best && $cell ? sprintf('%.2f', $cell->{median} / $best) : $NONE);
     }
     $text .= "\nMean: the geometric mean of the ratio to cuBLAS over the seven compute-bound shapes, "
-        . listed(map { shape_text($_) } @BOUND) . '; in brackets the least of the seven.' . gaps_text($run, map { $_->{kernel} } @rungs) . "\n";
+        . listed(map { shape_text($_) } @BOUND) . '; the least of the seven is in brackets.' . gaps_text($run, map { $_->{kernel} } @rungs) . "\n";
     if ($limits->{file}) {
         my $same = $limits->{date} eq $run->{date} && $limits->{commit} eq $run->{commit};
         $text .= 'Ceiling: the speed at 8192³ as a share of mma.sync alone (02 to 05; ' . tflops_text(ceiling($limits, '02'))
@@ -124,8 +124,8 @@ sub front {
     }
     my @last = grep { defined } (grep { $_->{top} } @chapters)[-1], grep { !$_->{top} } @chapters;
     return $text . line('cuBLAS', 'its default choice', tflops_at($run, $LADDER[0], 'cublas'), 1)
-        . "\nOn average over seven large shapes (in brackets the least), "
-        . listed(map { chapter_link($_) . ' has ' . mean_text($run, $_->{number}) } @last) . " of cuBLAS.\n\n" . sources($run) . "\n";
+        . "\nOn average over seven large shapes (the least in brackets), "
+        . listed(map { chapter_link($_) . ' reaches ' . mean_text($run, $_->{number}) } @last) . " of cuBLAS.\n\n" . sources($run) . "\n";
 }
 
 # The line that a chapter opens with.
