@@ -6,10 +6,10 @@
  * the column in the lower. Warp w reaches lanes 32 (w % 4) to 32 (w % 4) + 31 by loads and stores; products reach all.
  * PTX 9.7.16.1.
  *
- * Order. Products, loads and stores are asynchronous. Only products of one thread, accumulator and shape are in order
- * by themselves. A commit and its mbarrier tell that products are over, a wait that the warp's loads or stores are.
- * Between threads tcgen05_fence_before() comes before what orders the two (a commit has it in itself),
- * tcgen05_fence_after() behind it. PTX 9.7.16.6.
+ * Order. Products, copies, loads and stores are asynchronous. Of one thread, products of one accumulator and shape are in
+ * order without a fence, and so is a product after a copy. A commit and its mbarrier show that products and copies are
+ * complete, a wait that the warp's loads or stores are. Between threads tcgen05_fence_before() precedes what orders the
+ * two (a commit contains it), and tcgen05_fence_after() follows it. PTX 9.7.16.6.
  *
  * Pairs. Two CTAs of a cluster, an even one and the next, multiply together: names end in _pair. A thread of one of
  * them starts the products of both. Each has half of the rows of A, of B, and of D, at the same places of its shared
