@@ -23,8 +23,8 @@ is_none('where nothing notices one, it has its reason', grep { $row{$_} =~ /^-\t
 
 my %count = Orders::summary(%row);
 my $named = $count{all}{default} // 0;
-my ($told) = Patches::contents('common/model/README.md') =~ s/\s+/ /gr =~ /(of \d+ such changes a run without options names \d+)/;
-is($told, 'of ' . @changes . " such changes a run without options names $named", 'the README of the model counts them');
+my ($told) = Patches::contents('common/model/README.md') =~ s/\s+/ /gr =~ /(names \d+ of these \d+ changes)/;
+is($told, "names $named of these " . @changes . " changes", 'the README of the model counts them');
 
 # ---- a sample of it
 
