@@ -7,90 +7,76 @@
 
 const char *const data_names[DATA_KINDS + 1] = {"integers", "normal", "zeros", NULL};
 
-static const char *const answer_names[] = {"yes", "no", NULL};
-static const char *const place_names[] = {"any", "gpu", "model", NULL}; /* in the order of Place */
+static const char *const choice_names[] = {"default", "yes", "no", NULL}; /* in the order of Choice */
+static const char *const place_names[] = {"any", "gpu", "model", NULL};   /* in the order of Place */
 const char *const policy_names[5] = {"eager", "lazy", "random", "pct", NULL};
 
-enum {
-    OPTION_M = 256,
-    OPTION_N,
-    OPTION_K,
-    OPTION_ON,
-    OPTION_SEED,
-    OPTION_CHECK,
-    OPTION_NO_CHECK,
-    OPTION_BENCH,
-    OPTION_NO_BENCH,
-    OPTION_DATA,
-    OPTION_PAD,
-    OPTION_EXPERTS,
-    OPTION_HEAD_SIZE,
-    OPTION_KV_HEADS,
-    OPTION_BATCHES,
-    OPTION_CAUSAL,
-    OPTION_WINDOW,
-    OPTION_REPEAT,
-    OPTION_VARIANT,
-    OPTION_TILE_GROUP,
-    OPTION_MEET,
-    OPTION_POLICY,
-    OPTION_SCHEDULE_SEED,
-    OPTION_SCHEDULES,
-    OPTION_BARRIERS,
-    OPTION_STEPS,
-    OPTION_COUNT,
-    OPTION_TENSOR_CORE_SUMS,
-    OPTION_SMS,
-    OPTION_SHARED,
-    OPTION_EXPLAIN,
-    OPTION_EXPLAIN_ELEMENT,
-    OPTION_TIMELINE,
-    OPTION_TIMELINE_SVG,
-    OPTION_TRACE,
-    OPTION_TRACE_EVENTS,
-    OPTION_HELP,
-};
+/* What an option does to a member of Options. */
+typedef enum {
+    SETS,  /* to `least` */
+    TAKES, /* an int from `least` to `most`; the value may be left out where getopt_long() allows it */
+    TAKES_SEED,
+    TAKES_FILE,
+    TAKES_VARIANT,
+    TAKES_NAME, /* its index in `names`, of which those from `least` on are accepted */
+    TAKES_DATA,
+    TAKES_PAD,
+    TAKES_HEAD_SIZE,
+    TAKES_ELEMENT,
+} Effect;
 
-static const struct option long_options[] = {
-    {"m", required_argument, NULL, OPTION_M},
-    {"n", required_argument, NULL, OPTION_N},
-    {"k", required_argument, NULL, OPTION_K},
-    {"on", required_argument, NULL, OPTION_ON},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"check", no_argument, NULL, OPTION_CHECK},
-    {"no-check", no_argument, NULL, OPTION_NO_CHECK},
-    {"bench", optional_argument, NULL, OPTION_BENCH},
-    {"no-bench", no_argument, NULL, OPTION_NO_BENCH},
-    {"data", required_argument, NULL, OPTION_DATA},
-    {"pad", required_argument, NULL, OPTION_PAD},
-    {"experts", required_argument, NULL, OPTION_EXPERTS},
-    {"head-size", required_argument, NULL, OPTION_HEAD_SIZE},
-    {"kv-heads", required_argument, NULL, OPTION_KV_HEADS},
-    {"batches", required_argument, NULL, OPTION_BATCHES},
-    {"causal", no_argument, NULL, OPTION_CAUSAL},
-    {"window", required_argument, NULL, OPTION_WINDOW},
-    {"repeat", required_argument, NULL, OPTION_REPEAT},
-    {"variant", required_argument, NULL, OPTION_VARIANT},
-    {"tile-group", required_argument, NULL, OPTION_TILE_GROUP},
-    {"meet", required_argument, NULL, OPTION_MEET},
-    {"policy", required_argument, NULL, OPTION_POLICY},
-    {"schedule-seed", required_argument, NULL, OPTION_SCHEDULE_SEED},
-    {"schedules", required_argument, NULL, OPTION_SCHEDULES},
-    {"barriers", no_argument, NULL, OPTION_BARRIERS},
-    {"steps", required_argument, NULL, OPTION_STEPS},
-    {"count", no_argument, NULL, OPTION_COUNT},
-    {"tensor-core-sums", no_argument, NULL, OPTION_TENSOR_CORE_SUMS},
-    {"sms", required_argument, NULL, OPTION_SMS},
-    {"shared", required_argument, NULL, OPTION_SHARED},
-    {"explain", no_argument, NULL, OPTION_EXPLAIN},
-    {"explain-element", required_argument, NULL, OPTION_EXPLAIN_ELEMENT},
-    {"timeline", optional_argument, NULL, OPTION_TIMELINE},
-    {"timeline-svg", required_argument, NULL, OPTION_TIMELINE_SVG},
-    {"trace", required_argument, NULL, OPTION_TRACE},
-    {"trace-events", required_argument, NULL, OPTION_TRACE_EVENTS},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+typedef struct {
+    const char *name;
+    int argument; /* as in struct option */
+    Effect effect;
+    size_t at;
+    int least, most;
+    const char *const *names;
+    size_t given; /* another member, which becomes 1; 0: none */
+} OptionRow;
+
+#define AT(member) .at = offsetof(Options, member)
+#define GIVEN(member) .given = offsetof(Options, member)
+static const OptionRow rows[] = {
+    {"m", required_argument, TAKES, AT(shape.m), 1, MAX_SIZE},
+    {"n", required_argument, TAKES, AT(shape.n), 1, MAX_SIZE},
+    {"k", required_argument, TAKES, AT(shape.k), 1, MAX_SIZE},
+    {"on", required_argument, TAKES_NAME, AT(on), ON_GPU, 0, place_names},
+    {"seed", required_argument, TAKES_SEED, AT(seed)},
+    {"check", no_argument, SETS, AT(check), 1},
+    {"no-check", no_argument, SETS, AT(check), 0},
+    {"bench", optional_argument, TAKES, AT(rounds), 1, MAX_ROUNDS, GIVEN(bench)}, /* CHOICE_YES */
+    {"no-bench", no_argument, SETS, AT(bench), CHOICE_NO},
+    {"data", required_argument, TAKES_DATA, AT(data), 0, 0, data_names, GIVEN(data_given)},
+    {"pad", required_argument, TAKES_PAD, AT(shape.pad), 0, MAX_PAD},
+    {"experts", required_argument, TAKES, AT(shape.experts), 1, MAX_EXPERTS},
+    {"head-size", required_argument, TAKES_HEAD_SIZE, AT(shape.heads.size), 64, 128},
+    {"kv-heads", required_argument, TAKES, AT(shape.heads.kv), 1, MAX_SIZE},
+    {"batches", required_argument, TAKES, AT(shape.heads.batches), 1, MAX_SIZE},
+    {"causal", no_argument, SETS, AT(shape.heads.causal), 1},
+    {"window", required_argument, TAKES, AT(shape.heads.window), 1, MAX_SIZE},
+    {"repeat", required_argument, TAKES, AT(repeat), 1, 1000000},
+    {"variant", required_argument, TAKES_VARIANT, AT(tuning.variant)},
+    {"tile-group", required_argument, TAKES, AT(tuning.tile_group), 1, MAX_SIZE},
+    {"meet", required_argument, TAKES_NAME, AT(tuning.meet), CHOICE_YES, 0, choice_names},
+    {"policy", required_argument, TAKES_NAME, AT(policy), 0, 0, policy_names, GIVEN(policy_given)},
+    {"schedule-seed", required_argument, TAKES_SEED, AT(schedule_seed)},
+    {"schedules", required_argument, TAKES, AT(schedules), 1, 1000000},
+    {"barriers", no_argument, SETS, AT(barriers), 1},
+    {"steps", required_argument, TAKES_FILE, AT(steps)},
+    {"count", no_argument, SETS, AT(count), 1},
+    {"tensor-core-sums", no_argument, SETS, AT(tensor_core_sums), 1},
+    {"sms", required_argument, TAKES, AT(sms), 1, 1024, GIVEN(sms_given)},
+    {"shared", required_argument, TAKES, AT(shared), 1, DEFAULT_MODEL_SHARED},
+    {"explain", no_argument, SETS, AT(explain), 1},
+    {"explain-element", required_argument, TAKES_ELEMENT, AT(element), GIVEN(explain_element)},
+    {"timeline", optional_argument, TAKES, AT(timeline_cta), 0, INT_MAX, GIVEN(timeline)},
+    {"timeline-svg", required_argument, TAKES_FILE, AT(timeline_svg)},
+    {"trace", required_argument, TAKES_FILE, AT(trace)},
+    {"trace-events", required_argument, TAKES_FILE, AT(trace_events)},
+    {"help", no_argument, SETS, AT(help), 1},
 };
+enum { ROWS = sizeof rows / sizeof rows[0], FIRST_ROW = 256 /* what getopt_long() returns for rows[0] */ };
 
 void print_usage(FILE *out, const char *program) {
     fprintf(
@@ -253,83 +239,46 @@ static int parse_element(const char *text, int element[3], char message[OPTIONS_
 }
 
 /* One option with its value. Returns 1, or 0 and a message. */
-static int take_option(int option, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
-    int index;
-    switch (option) {
-    case OPTION_M: return parse_int("--m", value, 1, MAX_SIZE, &options->shape.m, message);
-    case OPTION_N: return parse_int("--n", value, 1, MAX_SIZE, &options->shape.n, message);
-    case OPTION_K: return parse_int("--k", value, 1, MAX_SIZE, &options->shape.k, message);
-    case OPTION_ON:
-        index = parse_name("--on", value, place_names, ON_GPU, message);
-        options->on = (Place)index;
+static int take_option(const OptionRow *row, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+    char name[32];
+    void *at = (char *)options + row->at;
+    int *number = at, index;
+    snprintf(name, sizeof name, "--%s", row->name);
+    if (row->given) {
+        *(int *)(void *)((char *)options + row->given) = 1;
+    }
+    switch (row->effect) {
+    case SETS: *number = row->least; return 1;
+    case TAKES: return !value || parse_int(name, value, row->least, row->most, number, message);
+    case TAKES_SEED: return parse_number(name, value, 0, UINT64_MAX, at, message);
+    case TAKES_FILE: return parse_file(name, value, at, message);
+    case TAKES_VARIANT: options->tuning.variant = value; return 1;
+    case TAKES_NAME:
+        index = parse_name(name, value, row->names, row->least, message);
+        *number = index;
         return index >= 0;
-    case OPTION_SEED: return parse_number("--seed", value, 0, UINT64_MAX, &options->seed, message);
-    case OPTION_CHECK: options->check = 1; return 1;
-    case OPTION_NO_CHECK: options->check = 0; return 1;
-    case OPTION_BENCH:
-        options->bench = CHOICE_YES;
-        return !value || parse_int("--bench", value, 1, MAX_ROUNDS, &options->rounds, message);
-    case OPTION_NO_BENCH: options->bench = CHOICE_NO; return 1;
-    case OPTION_DATA:
-        index = parse_name("--data", value, data_names, 0, message);
+    case TAKES_DATA:
+        index = parse_name(name, value, row->names, 0, message);
         options->data = index < 0 ? 0 : 1u << index;
-        options->data_given = 1;
         return index >= 0;
-    case OPTION_PAD:
-        if (!parse_int("--pad", value, 0, MAX_PAD, &options->shape.pad, message)) {
+    case TAKES_PAD:
+        if (!parse_int(name, value, row->least, row->most, number, message)) {
             return 0;
         }
-        if (options->shape.pad % 8) {
+        if (*number % 8) {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "--pad: %d is not a multiple of 8, as 16-byte aligned rows need",
-                     options->shape.pad);
+                     *number);
         }
-        return options->shape.pad % 8 == 0;
-    case OPTION_EXPERTS: return parse_int("--experts", value, 1, MAX_EXPERTS, &options->shape.experts, message);
-    case OPTION_HEAD_SIZE:
-        if (!parse_int("--head-size", value, 64, 128, &options->shape.heads.size, message)) {
+        return *number % 8 == 0;
+    case TAKES_HEAD_SIZE:
+        if (!parse_int(name, value, row->least, row->most, number, message)) {
             return 0;
         }
-        if (options->shape.heads.size % 64) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE, "--head-size: %d is not accepted; 64 and 128 are",
-                     options->shape.heads.size);
+        if (*number % 64) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "--head-size: %d is not accepted; 64 and 128 are", *number);
         }
-        return options->shape.heads.size % 64 == 0;
-    case OPTION_KV_HEADS: return parse_int("--kv-heads", value, 1, MAX_SIZE, &options->shape.heads.kv, message);
-    case OPTION_BATCHES: return parse_int("--batches", value, 1, MAX_SIZE, &options->shape.heads.batches, message);
-    case OPTION_CAUSAL: options->shape.heads.causal = 1; return 1;
-    case OPTION_WINDOW: return parse_int("--window", value, 1, MAX_SIZE, &options->shape.heads.window, message);
-    case OPTION_REPEAT: return parse_int("--repeat", value, 1, 1000000, &options->repeat, message);
-    case OPTION_VARIANT: options->tuning.variant = value; return 1;
-    case OPTION_TILE_GROUP: return parse_int("--tile-group", value, 1, MAX_SIZE, &options->tuning.tile_group, message);
-    case OPTION_MEET:
-        index = parse_name("--meet", value, answer_names, 0, message);
-        options->tuning.meet = index == 0 ? CHOICE_YES : CHOICE_NO;
-        return index >= 0;
-    case OPTION_POLICY:
-        index = parse_name("--policy", value, policy_names, 0, message);
-        options->policy = (ModelPolicy)index;
-        options->policy_given = 1;
-        return index >= 0;
-    case OPTION_SCHEDULE_SEED:
-        return parse_number("--schedule-seed", value, 0, UINT64_MAX, &options->schedule_seed, message);
-    case OPTION_SCHEDULES: return parse_int("--schedules", value, 1, 1000000, &options->schedules, message);
-    case OPTION_BARRIERS: options->barriers = 1; return 1;
-    case OPTION_STEPS: return parse_file("--steps", value, &options->steps, message);
-    case OPTION_COUNT: options->count = 1; return 1;
-    case OPTION_TENSOR_CORE_SUMS: options->tensor_core_sums = 1; return 1;
-    case OPTION_SMS: options->sms_given = 1; return parse_int("--sms", value, 1, 1024, &options->sms, message);
-    case OPTION_SHARED: return parse_int("--shared", value, 1, DEFAULT_MODEL_SHARED, &options->shared, message);
-    case OPTION_EXPLAIN: options->explain = 1; return 1;
-    case OPTION_EXPLAIN_ELEMENT:
-        options->explain = options->explain_element = 1;
-        return parse_element(value, options->element, message);
-    case OPTION_TIMELINE:
-        options->timeline = 1;
-        return !value || parse_int("--timeline", value, 0, INT_MAX, &options->timeline_cta, message);
-    case OPTION_TIMELINE_SVG: return parse_file("--timeline-svg", value, &options->timeline_svg, message);
-    case OPTION_TRACE: return parse_file("--trace", value, &options->trace, message);
-    case OPTION_TRACE_EVENTS: return parse_file("--trace-events", value, &options->trace_events, message);
-    default: options->help = 1; return 1;
+        return *number % 64 == 0;
+    default: options->explain = 1; return parse_element(value, options->element, message);
     }
 }
 
@@ -390,11 +339,16 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
     }
     memcpy(arguments, argv, (size_t)argc * sizeof *arguments);
     arguments[argc] = NULL;
+    struct option list[ROWS + 1];
+    memset(&list[ROWS], 0, sizeof list[ROWS]);
+    for (int i = 0; i < ROWS; i++) {
+        list[i] = (struct option){rows[i].name, rows[i].argument, NULL, FIRST_ROW + i};
+    }
     int good = 1;
     optind = 0; /* from the start, also on a second call */
     opterr = 0;
     while (good && !options->help) {
-        int option = getopt_long(argc, arguments, ":h", long_options, NULL);
+        int option = getopt_long(argc, arguments, ":h", list, NULL);
         if (option == -1) {
             break;
         }
@@ -402,7 +356,7 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
         if (option == ':') {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: its value is missing", argument);
             good = 0;
-        } else if (option == '?' && optopt >= OPTION_M) {
+        } else if (option == '?' && optopt >= FIRST_ROW) {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: this option takes no value", argument);
             good = 0;
         } else if (option == '?') {
@@ -411,8 +365,9 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
                      optopt ? letter : argument);
             good = 0;
         } else {
-            good = take_option(option, optarg, options, message);
-            options->named |= option != OPTION_ON && option != OPTION_NO_BENCH;
+            const OptionRow *row = option == 'h' ? &rows[ROWS - 1] : &rows[option - FIRST_ROW];
+            good = take_option(row, optarg, options, message);
+            options->named |= strcmp(row->name, "on") != 0 && strcmp(row->name, "no-bench") != 0;
         }
     }
     if (good && !options->help && optind < argc) { /* getopt_long() leaves the rest at the end */
