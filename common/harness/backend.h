@@ -73,13 +73,6 @@ typedef struct {
     void (*set_schedule)(const Options *options, uint64_t seed);
     /* The model alone: what the last launch did, for --count. */
     void (*print_counts)(FILE *out);
-    /* The model alone: the index-th thing that no launch has reached, a phrase; NULL: no more. */
-    const char *(*unreached)(int index);
-    /* The model alone: what some sums have got twice, or never; NULL: nothing. */
-    const char *(*sums)(void);
-    /* The model alone: what another schedule may change; NULL: nothing, in no launch. */
-    const char *(*depends)(void);
-    int (*launches)(void); /* so far */
 
     /* With a timer. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */

@@ -175,10 +175,6 @@ const Backend *model_backend(void) {
         .synchronise = model_synchronise,
         .set_schedule = model_set_schedule,
         .print_counts = model_print_counts,
-        .unreached = model_unreached,
-        .sums = model_sums,
-        .depends = model_depends,
-        .launches = model_launches,
         .trace_begin = model_trace_begin,
         .trace_end = model_trace_end,
     };

@@ -77,18 +77,8 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
     return status;
 }
 
-static void *matrix(const char *name, int rows, int ld) {
-    void *p = model_global_alloc((size_t)rows * (size_t)ld * sizeof(bf16), name);
-    if (p != NULL) {
-        model_describe_rows(p, name, 0, rows, ld, sizeof(bf16));
-    } else {
-        fprintf(stderr, "out of memory: %d x %d elements for %s\n", rows, ld, name);
-    }
-    return p;
-}
-
-/* Matrices of zeros, and what belongs to them. */
-static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *asked) {
+/* Matrices of zeros, and what belongs to them: on one device, also where the chapter has several. */
+static GemmStatus open_problem(Explanation *e, const Gemm *shape, const Shape *asked) {
     const Chapter *chapter = e->chapter;
     int unit = kind_row_unit(kind_of(chapter)), attends = has_heads(kind_of(chapter));
     int columns = attends ? shape->n : shape->k; /* of A */
@@ -102,26 +92,16 @@ static GemmStatus open_kind(Explanation *e, const Gemm *shape, const Shape *aske
     DeviceInfo device = {.sm_count = shape->sm_count, .shared_bytes = shape->shared_bytes};
     GEMM_TRY(problem_open(&e->problem, model_backend(), &device, wanted, 1));
     e->problem.beyond.tuning = beyond_of(shape).tuning;
-    GEMM_TRY(run_open(&e->run, &e->problem, chapter));
+    e->beyond = chapter_beyond(chapter);
+    e->beyond.devices = NULL;
+    e->alone = *chapter;
+    e->alone.beyond = &e->beyond;
+    GEMM_TRY(run_open(&e->run, &e->problem, &e->alone));
     GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
     e->gemm = e->run.gemm;
     e->a = e->problem.a.data;
     e->b = kind_of(chapter) == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
-    e->c = e->gemm.c;
     return GEMM_OK;
-}
-
-/* bf16's, of which no reference is wanted. */
-static GemmStatus open_bf16(Explanation *e, const Gemm *shape) {
-    e->a = matrix("A", shape->m, shape->lda);
-    e->b = matrix("B", shape->n, shape->ldb);
-    e->c = matrix("C", shape->m, shape->ldc);
-    size_t workspace = e->chapter->workspace_bytes ? e->chapter->workspace_bytes(shape) : 0;
-    e->gemm.workspace = workspace ? model_global_alloc(workspace, "workspace") : NULL;
-    e->gemm.a = e->a;
-    e->gemm.b = e->b;
-    e->gemm.c = e->c;
-    return e->a && e->b && e->c && (!workspace || e->gemm.workspace) ? GEMM_OK : GEMM_DEVICE;
 }
 
 /* Records the launch of kernel `which`, or of all: then the last one's is seen. */
@@ -129,8 +109,7 @@ static GemmStatus look_at(Explanation *e, int which) {
     free(e->launch);
     e->launch = calloc(1, sizeof *e->launch);
     if (!e->launch) {
-        fprintf(stderr, "out of memory: what a launch sets up\n");
-        return GEMM_DEVICE;
+        return gemm_fails(NULL, GEMM_DEVICE, "out of memory: what a launch sets up");
     }
     e->which = which;
     forget(e, e->launch);
@@ -140,11 +119,8 @@ static GemmStatus look_at(Explanation *e, int which) {
 GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, const Shape *asked) {
     memset(e, 0, sizeof *e);
     e->chapter = chapter;
-    e->gemm = *shape;
     e->seen = calloc(1, sizeof *e->seen);
-    GemmStatus status = !e->seen                        ? GEMM_DEVICE
-                        : kind_of(chapter) == KIND_BF16 ? open_bf16(e, shape)
-                                                        : open_kind(e, shape, asked);
+    GemmStatus status = e->seen ? open_problem(e, shape, asked) : GEMM_DEVICE;
     status = status == GEMM_OK ? look_at(e, 0) : status;
     if (status == GEMM_OK) {
         e->launches = e->launch->launches;
@@ -156,12 +132,6 @@ GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shap
 }
 
 void explain_close(Explanation *e) {
-    void *memory[] = {e->a, e->b, e->c, e->gemm.workspace};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory && !e->problem.backend; i++) {
-        if (memory[i]) {
-            model_global_free(memory[i]);
-        }
-    }
     run_close(&e->run);
     problem_close(&e->problem);
     free(e->launch);
@@ -848,10 +818,9 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     const int limit[] = {shape->m, shape->n, shape->k};
     for (int i = 0; options->explain_element && i < 3; i++) {
         if (options->element[i] >= limit[i]) {
-            fprintf(stderr, "--explain-element: %s %d is outside of %s = %d; 0 to %d is accepted\n",
-                    (const char *[]){"row", "column", "k ="}[i], options->element[i],
-                    (const char *[]){"M", "N", "K"}[i], limit[i], limit[i] - 1);
-            return GEMM_USAGE;
+            return gemm_fails(NULL, GEMM_USAGE, "--explain-element: %s %d is outside of %s = %d; 0 to %d is accepted",
+                              (const char *[]){"row", "column", "k ="}[i], options->element[i],
+                              (const char *[]){"M", "N", "K"}[i], limit[i], limit[i] - 1);
         }
     }
     if (options->explain_element && kind_of(chapter) != KIND_BF16) {

@@ -13,10 +13,12 @@
 /* A chapter with a problem of its own in the model's memory. */
 typedef struct {
     const Chapter *chapter;
-    Gemm gemm;
-    void *a, *b, *c;
-    Problem problem; /* of another kind than bf16: what the pointers above point into */
+    Chapter alone;        /* the same without its code for several devices, */
+    ChapterBeyond beyond; /* ... which the record has here */
+    Problem problem;
     ChapterRun run;
+    Gemm gemm;             /* the run's */
+    void *a, *b;           /* the problem's; b NULL: packed */
     int launches, which;   /* kernels that launch() starts; the one that is looked at, from 1 */
     ModelObserver *launch; /* that one's launch, recorded, with none of its CTAs run */
     ModelObserver *seen;   /* of the last run */

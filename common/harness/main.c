@@ -161,7 +161,7 @@ static GemmStatus check_launch(const Options *options, const Stage *stage, Chapt
     } else {
         printf("--data %s, launch %ld:\n", data_names[problem->data], number);
     }
-    const char *sums = stage->backend->is_model ? stage->backend->sums() : NULL;
+    const char *sums = stage->backend->is_model ? model_sums() : NULL;
     if (sums != NULL) {
         printf("sums     %s\n", sums);
     }
@@ -196,8 +196,7 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
     return GEMM_OK;
 }
 
-/* ---- the model's round
- * --------------------------------------------------------------------------------------------- */
+/* ---- the model's round ------------------------------------------------------------------------------------------ */
 
 /* What a run without options adds to the default size. First, for all chapters: edges in every direction; then too
  * few k-tiles to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can.
@@ -333,18 +332,18 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         GEMM_TRY(check_size(&one, stage, &device, size));
     }
     const char *unreached;
-    for (int i = 0; (unreached = stage->backend->unreached(i)) != NULL; i++) {
+    for (int i = 0; (unreached = model_unreached(i)) != NULL; i++) {
         printf("hidden   %s\n", unreached);
     }
     return GEMM_OK;
 }
 
 /* Would another schedule have told more? */
-static void print_depends(const Stage *stage) {
-    const char *depends = stage->backend->depends();
+static void print_depends(void) {
+    const char *depends = model_depends();
     if (depends == NULL) {
         printf("order    no thread did anything that depends on the schedule: this holds for every one%s\n",
-               stage->backend->launches() == 1 ? " of one launch" : "");
+               model_launches() == 1 ? " of one launch" : "");
     } else {
         printf("order    %s: %ld schedules were looked at, and others may differ\n", depends, schedules_looked_at);
     }
@@ -494,45 +493,39 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (options->steps) { /* the model opens the file at the launch, and names no option */
         FILE *file = fopen(options->steps, "w");
         if (!file) {
-            fprintf(stderr, "--steps: \"%s\" cannot be opened for writing: %s\n", options->steps, strerror(errno));
-            return GEMM_USAGE;
+            return gemm_fails(NULL, GEMM_USAGE, "--steps: \"%s\" cannot be opened for writing: %s", options->steps,
+                              strerror(errno));
         }
         fclose(file);
     }
     char message[OPTIONS_MESSAGE_SIZE];
     const char *unheeded = unheeded_choice(stage->chapter, &options->tuning);
     if (unheeded) {
-        fprintf(stderr, "%s: %s does not have that choice\n", unheeded, stage->chapter->name);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "%s: %s does not have that choice", unheeded, stage->chapter->name);
     }
     if (!stage->backend->has_timer && options->bench == CHOICE_YES) {
-        fprintf(stderr, "--bench: only a GPU can be timed, and this runs on the CPU model\n");
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "--bench: only a GPU can be timed, and this runs on the CPU model");
     }
     if (options->count && !stage->backend->is_model) {
-        fprintf(stderr, "--count: only the CPU model counts, and this runs on a GPU; --on model does it\n");
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE,
+                          "--count: only the CPU model counts, and this runs on a GPU; --on model does it");
     }
     if (memcmp(&shape.heads, &(Heads){0}, sizeof shape.heads) && !has_heads(shape.kind)) {
-        fprintf(stderr, "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads\n",
-                stage->chapter->name);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads",
+                          stage->chapter->name);
     }
     if (kind_record(shape.kind)->fits && !kind_record(shape.kind)->fits(&shape, message)) {
-        fprintf(stderr, "%s\n", message);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
     if (shape.experts && shape.kind != KIND_W4A8) {
-        fprintf(stderr, "--experts: %s has no experts\n", stage->chapter->name);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "--experts: %s has no experts", stage->chapter->name);
     }
     shape.experts = shape.experts ? shape.experts : 1;
     if (options->explain) {
         return explain_on(options, stage, problem_gemm(shape, &stage->device));
     }
     if (!problem_fits(shape, stage->chapter, &stage->device, message)) {
-        fprintf(stderr, "%s\n", message);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
     char no_nvml[160] = "", no_cublas[160] = "";
     Nvml *nvml = NULL;
@@ -578,7 +571,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
                 status = check_round(options, stage);
             }
             if (status == GEMM_OK && schedules_looked_at > 0) {
-                print_depends(stage);
+                print_depends();
             }
         }
         problem_close(&problem);
@@ -592,8 +585,7 @@ int main(int argc, char *argv[]) {
     Options options;
     char message[OPTIONS_MESSAGE_SIZE];
     if (!parse_options(argc, argv, &options, message)) {
-        fprintf(stderr, "%s\n", message);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
     if (options.help) {
         print_usage(stdout, argv[0]);

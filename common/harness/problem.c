@@ -108,8 +108,7 @@ static Operands place_operands(const Problem *problem, int on_host) {
 static GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name) {
     *memory = calloc(1, bytes);
     if (*memory == NULL) {
-        fprintf(stderr, "out of memory: %zu bytes for %s on the host\n", bytes, name);
-        return GEMM_DEVICE;
+        return gemm_fails(NULL, GEMM_DEVICE, "out of memory: %zu bytes for %s on the host", bytes, name);
     }
     return GEMM_OK;
 }
@@ -337,8 +336,7 @@ void problem_close(Problem *problem) {
     memset(problem, 0, sizeof *problem);
 }
 
-/* ---- runs
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- runs ----------------------------------------------------------------------------------------------------------- */
 
 GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
     return run->devices ? run->chapter->beyond->devices->explain(run, tally, out)
@@ -363,9 +361,8 @@ GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chap
     memset(run, 0, sizeof *run);
     Kind kind = kind_of(chapter);
     if (kind != problem->shape.kind) {
-        fprintf(stderr, "%s multiplies %s, and the problem is of kind %s\n", chapter->name, kind_record(kind)->name,
-                kind_record(problem->shape.kind)->name);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "%s multiplies %s, and the problem is of kind %s", chapter->name,
+                          kind_record(kind)->name, kind_record(problem->shape.kind)->name);
     }
     run->chapter = chapter;
     run->gemm = problem->gemm;
