@@ -336,7 +336,7 @@ void problem_close(Problem *problem) {
     memset(problem, 0, sizeof *problem);
 }
 
-/* ---- runs ----------------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
     return run->devices ? run->chapter->beyond->devices->explain(run, tally, out)
