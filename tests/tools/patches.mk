@@ -89,5 +89,4 @@ endif
 texts: $(PROGRAMS) $(call patch_needs,$(CHAPTERS))
 	@$(PATCHES) tables --write
 	@tests/book/texts --write
-	@tests/book/what_runs --write
 	@tests/book/check_languages --write || true
