@@ -1,22 +1,22 @@
 /* 01_naive - one thread computes one element of C.
  *
- * What is new   A thread reads a row of A and a row of B, element by element, and adds up their product in an fp32
- *               register. The 16 x 16 threads of a CTA take neighbouring elements of C, so rows that they share come
- *               from L1.
- * What holds it back   Every multiply-add loads two elements for itself alone, so the load units, not the arithmetic,
+ * What is new   A thread reads a row of A and a row of B, element by element, and adds up their products in an fp32
+ *               register. The 16 x 16 threads of a CTA compute neighbouring elements of C, so rows that they share
+ *               come from L1.
+ * What holds it back   Every multiply-add needs two loads of its own, so the load units, not the arithmetic,
  *               set the pace. And the fp32 units do 256 FLOP per clock and SM; the tensor cores, unused here, 4096.
  * Run           make 01 && ./01_naive, here; from the top, make run-01 */
 #include "../common/gemm.h"
 
 enum {
-    TILE = 16, /* the CTA computes TILE x TILE elements, a thread each */
+    TILE = 16, /* the CTA computes TILE x TILE elements, one per thread */
     THREADS = TILE * TILE,
 };
 
 static __global__ void __launch_bounds__(THREADS) gemm_kernel(const __grid_constant__ Gemm p) {
-    NO_SHARED_MEMORY;
+    NO_SHARED_MEMORY; /* for the CPU model, as is KERNEL_ENTRY() below (cuda_c.h) */
 
-    /* Step 1: roles. Neighbouring threads take neighbouring columns, so that stores to C are coalesced. */
+    /* Step 1: roles. Neighbouring threads compute neighbouring columns, so that stores to C are coalesced. */
     int tiles_n = ceil_div(p.n, TILE);
     int row = (int)blockIdx.x / tiles_n * TILE + (int)threadIdx.x / TILE;
     int col = (int)blockIdx.x % tiles_n * TILE + (int)threadIdx.x % TILE;

@@ -3,10 +3,10 @@
  * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared
  *               memory and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers
  *               (ldmatrix) and uses each several times. The instruction tile (16 x 8 x 16): mma.sync, on tensor cores.
- * Last step     The order of tiles. CTAs go through C in groups of 8 tile rows instead of row by row, so those that run
- *               together share the rows of A and of B that they load. What they share comes from L2, not from DRAM.
- * What holds it back   Load, wait, compute, wait: while the tile is loaded the tensor cores idle, and while they work
- *               nothing is loaded. Only a second CTA on the same SM fills some of the gaps.
+ * Last step     The order of tiles. CTAs take the tiles of C in groups of 8 tile rows, not row by row, so CTAs that run
+ *               together share the rows of A and of B that they load, and these come from L2 instead of DRAM.
+ * What holds it back   A CTA loads, waits, computes and waits: while it loads, its tensor cores idle, and while they
+ *               work, it loads nothing. Only a second CTA on the same SM fills some of the gaps.
  * Run           make 02 && ./02_smem_tiled, here; from the top, make run-02 */
 #include "../common/gemm.h"
 
@@ -21,10 +21,10 @@ enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
-    CTAS_PER_SM = 2,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    CTAS_PER_SM = 2,             /* while one waits, the other computes */
+    TILE_GROUP = 8,              /* tile rows in a group of tiles (tile_order.h) */
 };
-static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
+static_assert(BK * sizeof(bf16) == 128, "swizzled_index() expects rows of 128 bytes: BK is 64");
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
 
@@ -42,13 +42,13 @@ typedef struct {
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
-/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes a thread and pass; 8 neighbouring threads
- * read one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. */
+/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
+ * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
     if (column >= k_end) {
-        column = 0; /* nothing of this chunk counts: store_tile() writes zeros */
+        column = 0; /* the chunk is outside the matrix: store_tile() writes zeros */
     }
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
@@ -57,13 +57,13 @@ DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, 
     }
 }
 
-/* Two elements of which the first `valid` count, as a mask. */
+/* A mask that keeps the first `valid` of two elements. */
 DEVICE uint32_t keep_mask(int valid) { return valid >= 2 ? 0xffffffff : valid == 1 ? 0x0000ffff : 0; }
 
-/* All threads: write what load_tile() has read into shared memory, with zeros for what lies past the end of a row. */
+/* All threads: write what load_tile() has read into shared memory, with zeros past the end of a row. */
 DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end, int k) {
     int chunk = (int)threadIdx.x % 8;
-    int valid = k_end - (k + chunk * 8); /* elements that count, 8 or more nearly everywhere */
+    int valid = k_end - (k + chunk * 8); /* elements inside the matrix, 8 or more except at its edge */
     uint4 keep = {keep_mask(valid), keep_mask(valid - 2), keep_mask(valid - 4), keep_mask(valid - 6)};
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
@@ -75,7 +75,7 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix meets no bank conflict. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL
@@ -114,20 +114,20 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
     /* Step 3: main loop. */
     for (int k = 0; k < p.k; k += BK) {
-        /* All loads before the first store, so that they are in flight together. */
+        /* All loads come before the first store, so that they are in flight together. */
         uint4 chunks_a[BM / ROWS_PER_PASS], chunks_b[BN / ROWS_PER_PASS];
         load_tile(chunks_a, BM, p.a, p.lda, p.m, p.k, tile.m * BM, k);
         load_tile(chunks_b, BN, p.b, p.ldb, p.n, p.k, tile.n * BN, k);
         store_tile(s->a, BM, chunks_a, p.k, k);
         store_tile(s->b, BN, chunks_b, p.k, k);
-        /* All wait for the stores of all: a warp reads what other warps have loaded. */
+        /* All threads wait until all have stored: a warp reads what other warps have loaded. */
         __syncthreads();
         UNROLL
         for (int step = 0; step < BK / 16; step++) {
             load_fragments(&fragments, s->a, s->b, warp_m, warp_n, step);
             multiply(acc, &fragments);
         }
-        /* All wait until all have read: the next stores overwrite the tile. */
+        /* All threads wait until all have read: the next stores overwrite the tile. */
         __syncthreads();
     }
 

@@ -1,10 +1,10 @@
 /* 05_tma_mbarrier - one thread asks the copy engine for whole tiles.
  *
  * What is new   A tensor map describes each matrix. One thread starts the copy of a box of it into shared memory; the
- *               copy engine (TMA) computes the addresses, applies the swizzle and fills the edges with zeros. An mbarrier
- *               in shared memory counts the bytes that land; the warps wait for the parity of its phase.
+ *               copy engine (TMA) computes the addresses, applies the swizzle and fills the edges with zeros. An
+ *               mbarrier in shared memory counts the bytes that land; the warps wait for its phase.
  * What holds it back   The copies cost no instructions any more, but the fragments still do, and mma.sync still reaches
- *               about two thirds of the tensor cores' rate. And all warps still meet in every k-tile.
+ *               about two thirds of the tensor cores' rate. And all warps still synchronise in every k-tile.
  * Run           make 05 && ./05_tma_mbarrier, here; from the top, make run-05 */
 #include "../common/gemm.h"
 
@@ -20,17 +20,17 @@ enum { WARPS_M = 2, WARPS_N = 4 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 4,
-    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
-    CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    STEPS = BK / 16,                  /* k16 steps in a k-tile */
+    STAGES = 4,                       /* k-tiles that are in shared memory at a time */
+    STAGE_BYTES = (BM + BN) * BK * 2, /* bytes that the copies of a k-tile deliver */
+    CTAS_PER_SM = 1,                  /* its stages fill the shared memory */
+    TILE_GROUP = 8,                   /* tile rows in a group of tiles (tile_order.h) */
 };
-static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
+static_assert(BK * sizeof(bf16) == 128, "swizzled_index() expects rows of 128 bytes: BK is 64");
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
 static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
 static_assert(STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
-static_assert(STEPS % 2 == 0, "a k-tile begins with set 0 of the fragments: the one before must end with set 1");
+static_assert(STEPS % 2 == 0, "a k-tile begins with set 0 of the fragments: the previous one must end with set 1");
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* [BM][BK] each, K-major, 128-byte swizzle */
@@ -52,11 +52,11 @@ typedef struct {
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
-/* One thread: start the copy of k-tile number `k_tile` of A and B into its stage. The bytes are those of full boxes, also
+/* One thread: start the copy of k-tile number `k_tile` of A and B to its stage. The bytes are those of full boxes, even
  * at the edges, where the copy engine writes zeros. */
 DEVICE void load_stage(Shared *s, const Params *p, Tile tile, int k_tile) {
     int stage = k_tile % STAGES;
-    /* The one arrival that each phase of full[stage] expects, and the bytes it has to wait for. Without the bytes the
+    /* The one arrival that each phase of full[stage] expects, and the bytes that it waits for. Without the bytes the
      * phase would complete here, before anything has landed. */
     mbarrier_arrive_expect_tx(&s->full[stage], STAGE_BYTES);
     tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, tile.m * BM, &s->full[stage]);
@@ -64,7 +64,7 @@ DEVICE void load_stage(Shared *s, const Params *p, Tile tile, int k_tile) {
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix meets no bank conflict. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL
@@ -102,7 +102,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init(s->full, STAGES, 1);
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
     __syncthreads();
 
     /* Step 2: prologue. All stages but one start to fill; the first fragments are loaded. */
@@ -114,13 +114,13 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             load_stage(s, &p, tile, k_tile);
         }
     }
-    /* All wait for the first lap of stage 0: phase 0. */
+    /* All threads wait until k-tile 0 has landed: phase 0 of stage 0. */
     mbarrier_wait_parity(&s->full[0], 0);
     load_fragments(&fragments[0], s->a[0], s->b[0], warp_m, warp_n, 0);
 
     /* Step 3: main loop. */
     int stage = 0;       /* of the k-tile whose fragments are loaded */
-    uint32_t parity = 0; /* of the phase that brought it: flips with every lap around the ring */
+    uint32_t parity = 0; /* of the phase in which it landed; flips with every lap around the ring */
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
         UNROLL
         for (int step = 0; step < STEPS; step++) {
@@ -128,14 +128,14 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* This thread has read this k-tile through the generic proxy; the copy engine will overwrite it through
                  * the async proxy. Without the fence the two are not ordered. */
                 fence_proxy_async();
-                /* All wait until all have read the last fragments of this k-tile, whose stage is filled next. */
+                /* All threads wait until all have read the last fragments of this k-tile: its stage is filled next. */
                 __syncthreads();
                 stage++;
                 if (stage == STAGES) {
                     stage = 0;
                     parity ^= 1;
                 }
-                /* All wait until the bytes of the next k-tile have landed. */
+                /* All threads wait until the bytes of the next k-tile have landed. */
                 mbarrier_wait_parity(&s->full[stage], parity);
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
@@ -143,8 +143,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                                (step + 1) % STEPS);
             }
             if (step == 2 && k_tile + STAGES - 1 < k_tiles && warp == 0 && elect_one()) {
-                /* Into the stage of the previous k-tile, which all have read: see the barrier above. In the middle of the
-                 * k-tile: right behind the barrier it costs 7 % (see notes.md). */
+                /* Fills the stage of the previous k-tile, which all have read before the barrier above. This is in the
+                 * middle of the k-tile, since right after the barrier it would cost 7 % (notes.md). */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
             }
             multiply(acc, &fragments[step % 2]);

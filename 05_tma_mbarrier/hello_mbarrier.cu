@@ -1,4 +1,4 @@
-/* hello_mbarrier - two threads meet at one mbarrier, round after round.
+/* hello_mbarrier - two threads synchronise at one mbarrier, round after round.
  *
  * Run           make 05 && ./hello_mbarrier, here; with --on model --barriers each arrival and wait is printed */
 #include "../common/harness/hello.h"
@@ -8,7 +8,7 @@
 enum { ROUNDS = 3, OTHER = 32 }; /* threads 0 and 32: one of each warp */
 
 typedef struct {
-    int value[ROUNDS][2]; /* what thread 0 and thread 32 bring to each round */
+    int value[ROUNDS][2]; /* what thread 0 and thread 32 write in each round */
     MBarrier meeting;     /* a phase completes when both have arrived */
 } Shared;
 
@@ -23,13 +23,13 @@ static __global__ void kernel(const __grid_constant__ Params p) {
         mbarrier_init(&s->meeting, 1, 2); /* phase 0 begins; it expects 2 arrivals, and so does every later one */
         mbarrier_init_fence();
     }
-    __syncthreads(); /* the other must not arrive at a barrier that does not exist yet */
+    __syncthreads(); /* no thread may arrive at a barrier that is not initialised */
     if (threadIdx.x % OTHER == 0) {
         for (int round = 0; round < ROUNDS; round++) {
             s->value[round][me] = 10 * round + me;
             mbarrier_arrive(&s->meeting);                           /* releases the store above */
             mbarrier_wait_parity(&s->meeting, (uint32_t)round % 2); /* round and phase have the same number here */
-            p.seen[2 * round + me] = s->value[round][1 - me];       /* without the wait: whatever lies there */
+            p.seen[2 * round + me] = s->value[round][1 - me];       /* without the wait: perhaps an old value */
         }
     }
 }

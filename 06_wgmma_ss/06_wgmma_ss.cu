@@ -1,9 +1,9 @@
 /* 06_wgmma_ss - a warpgroup multiplies tiles straight from shared memory, asynchronously.
  *
- * What is new   wgmma: one instruction, issued by the 4 warps of a warpgroup together, multiplies a 64 x 16 by a 16 x BN
- *               tile. Both operands are named by descriptors of shared memory (SS): no ldmatrix, no fragments, and so 154
- *               registers a thread instead of 210. It runs while the warps go on; groups of it are waited for, like loads.
- * What holds it back   All warps do all jobs: every k-tile they meet in a __syncthreads so that one of them may refill a
+ * What is new   wgmma: one instruction, issued by the 4 warps of a warpgroup together, multiplies 64 x 16 by 16 x BN
+ *               elements. Descriptors say where both are in shared memory (SS), so there are no fragments, and a
+ *               thread needs 154 registers instead of 210. The warps go on meanwhile, and wait as they do for copies.
+ * What holds it back   All warps do all jobs: in every k-tile they synchronise, so that one of them may refill a
  *               stage. And while a CTA writes its result, its tensor cores idle.
  * Run           make 06 && ./06_wgmma_ss, here; from the top, make run-06 */
 #include "../common/gemm.h"
@@ -18,11 +18,11 @@ enum { BM = 128, BN = 256, BK = 64 }; /* CTA tile; a row of a k-tile is 128 byte
 enum {
     WARPGROUPS = BM / 64, /* each takes 64 rows */
     THREADS = 128 * WARPGROUPS,
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 4,
-    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
-    CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    STEPS = BK / 16,                  /* k16 steps in a k-tile */
+    STAGES = 4,                       /* k-tiles that are in shared memory at a time */
+    STAGE_BYTES = (BM + BN) * BK * 2, /* bytes that the copies of a k-tile deliver */
+    CTAS_PER_SM = 1,                  /* its stages fill the shared memory */
+    TILE_GROUP = 8,                   /* tile rows in a group of tiles (tile_order.h) */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BM % 64 == 0, "a warpgroup takes 64 rows: none may be left over");
@@ -43,11 +43,11 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* One thread: start the copy of k-tile number `k_tile` of A and B into its stage. The bytes are those of full boxes, also
+/* One thread: start the copy of k-tile number `k_tile` of A and B to its stage. The bytes are those of full boxes, even
  * at the edges, where the copy engine writes zeros. */
 DEVICE void load_stage(Shared *s, const Params *p, Tile tile, int k_tile) {
     int stage = k_tile % STAGES;
-    /* The one arrival that each phase of full[stage] expects, and the bytes it has to wait for. Without the bytes the
+    /* The one arrival that each phase of full[stage] expects, and the bytes that it waits for. Without the bytes the
      * phase would complete here, before anything has landed. */
     mbarrier_arrive_expect_tx(&s->full[stage], STAGE_BYTES);
     tma_load_2d(s->a[stage], &p->map_a, k_tile * BK, tile.m * BM, &s->full[stage]);
@@ -66,7 +66,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init(s->full, STAGES, 1);
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
     __syncthreads();
 
     /* Step 2: prologue. All stages start to fill. */
@@ -82,22 +82,22 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     int stage = 0;
     uint32_t parity = 0; /* of the phase that fills this lap's stages */
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-        /* All wait until the bytes of this k-tile have landed. */
+        /* All threads wait until the bytes of this k-tile have landed. */
         mbarrier_wait_parity(&s->full[stage], parity);
         uint64_t a = wgmma_descriptor(&s->a[stage][warpgroup * 64 * BK]);
         uint64_t b = wgmma_descriptor(s->b[stage]);
-        /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+        /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
         wgmma_fence();
         UNROLL
         for (int step = 0; step < STEPS; step++) {
             wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
         }
         wgmma_commit_group();
-        /* This warpgroup waits until its products of the previous k-tile are done; those of this one go on. */
+        /* This warpgroup waits until its products of the previous k-tile are complete; those of this one go on. */
         wgmma_wait_group(1);
         if (k_tile > 0 && k_tile - 1 + STAGES < k_tiles) {
-            /* All wait until all warpgroups have finished with the previous k-tile; then its stage may be refilled. The
-             * tensor cores are busy meanwhile with this one. */
+            /* All threads wait until all have finished with the previous k-tile; then its stage may be refilled. The
+             * tensor cores multiply this k-tile meanwhile. */
             __syncthreads();
             if (warp == 0 && elect_one()) {
                 load_stage(s, &p, tile, k_tile - 1 + STAGES);
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             parity ^= 1;
         }
     }
-    /* The accumulators may be read when the last products are done. */
+    /* The accumulators may be read when the last products are complete. */
     wgmma_wait_group(0);
     registers_settled(acc, BN / 2);
 

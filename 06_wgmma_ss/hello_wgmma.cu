@@ -37,7 +37,7 @@ static __global__ void __launch_bounds__(THREADS) kernel(const __grid_constant__
     wgmma_ss(8, d, wgmma_descriptor_fields(shared_address(s->a), LBO, SBO, WGMMA_SWIZZLE_NONE),
              wgmma_descriptor_fields(shared_address(s->b), LBO, SBO, WGMMA_SWIZZLE_NONE), 0);
     wgmma_commit_group();
-    wgmma_wait_group(0); /* before it, d belongs to the tensor cores */
+    wgmma_wait_group(0); /* until then d belongs to the tensor cores */
     registers_settled(d, HELD);
     UNROLL
     for (int v = 0; v < HELD; v++) {

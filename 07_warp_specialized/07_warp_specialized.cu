@@ -1,9 +1,9 @@
 /* 07_warp_specialized - one warpgroup loads, two multiply.
  *
  * What is new   Roles. A producer thread does nothing but start loads; two consumer warpgroups do nothing but multiply.
- *               They meet only in barriers: full[stage] says that a k-tile has landed, empty[stage] that both consumers
- *               have finished with it. No __syncthreads in the main loop; each role runs as far ahead as the ring allows.
- *               setmaxnreg moves registers from the producer to the consumers: 08's tiles need that, this one does not.
+ *               They synchronise only by mbarriers: full[stage] says that a k-tile has landed, empty[stage] that both
+ *               consumers have finished with it. So each role runs as far ahead as the ring allows. setmaxnreg moves
+ *               registers from the producer to the consumers, which 08's tiles need; this tile does not.
  * What holds it back   A CTA's tensor cores idle before its first k-tile has landed and while it writes its result.
  * Run           make 07 && ./07_warp_specialized, here; from the top, make run-07 */
 #include "../common/gemm.h"
@@ -21,11 +21,11 @@ enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 
 enum {
     CONSUMERS = BM / 64, /* warpgroups, each takes 64 rows */
     THREADS = 128 * (1 + CONSUMERS),
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 4,
-    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
-    CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    STEPS = BK / 16,                  /* k16 steps in a k-tile */
+    STAGES = 4,                       /* k-tiles that are in shared memory at a time */
+    STAGE_BYTES = (BM + BN) * BK * 2, /* bytes that the copies of a k-tile deliver */
+    CTAS_PER_SM = 1,                  /* its stages fill the shared memory */
+    TILE_GROUP = 8,                   /* tile rows in a group of tiles (tile_order.h) */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BM % 64 == 0, "a consumer takes 64 rows: none may be left over");
@@ -63,23 +63,23 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init(s->empty, STAGES, CONSUMERS); /* one thread of each consumer */
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
     __syncthreads();
 
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
         if (warp == 0 && elect_one()) {
-            /* Steps 2 and 3 of the producer: the prologue is the first lap, which finds every stage free. */
+            /* Steps 2 and 3 of the producer: the prologue is the first lap, in which every stage is free. */
             PipelineState state = producer_start_state();
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                /* Waits until both consumers have finished with this stage: else the copy overwrites what they read. */
+                /* Waits until both consumers have finished with this stage, which the copy overwrites. */
                 producer_acquire(s->full, s->empty, state, STAGE_BYTES);
                 MBarrier *full = &s->full[state.index];
                 tma_load_2d(s->a[state.index], &p.map_a, k_tile * BK, tile.m * BM, full);
                 tma_load_2d(s->b[state.index], &p.map_b, k_tile * BK, tile.n * BN, full);
                 pipeline_advance(&state, STAGES);
             }
-            /* Nothing to wait for at the end: the consumers wait for every load, and the CTA lives as long as they do. */
+            /* The producer need not wait for its last loads: the consumers do, and the CTA lives as long as they do. */
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -89,31 +89,31 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
         /* Step 3 of the consumers: main loop. */
         PipelineState state = consumer_start_state();
-        int previous = 0; /* stage of the k-tile before */
+        int previous = 0; /* stage of the previous k-tile */
         for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
             /* Waits until the bytes of this k-tile have landed. */
             consumer_wait(s->full, state);
             uint64_t a = wgmma_descriptor(&s->a[state.index][consumer * 64 * BK]);
             uint64_t b = wgmma_descriptor(s->b[state.index]);
-            /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+            /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++) {
                 wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
             }
             wgmma_commit_group();
-            /* Waits until the products of the previous k-tile are done; those of this one go on. */
+            /* Waits until the products of the previous k-tile are complete; those of this one go on. */
             wgmma_wait_group(1);
             if (k_tile > 0 && thread == 0) {
-                /* This consumer has finished with the previous stage. Released before the wait, the producer would
-                 * overwrite it under the tensor cores. */
+                /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+                 * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
                 consumer_release(s->empty, previous);
             }
             previous = state.index;
             pipeline_advance(&state, STAGES);
         }
-        /* The accumulators may be read when the last products are done. Nobody waits for the last stage: nothing more will
-         * be loaded. */
+        /* The accumulators may be read when the last products are complete. The last stage need not be released:
+         * nothing more will be loaded. */
         wgmma_wait_group(0);
         registers_settled(acc, BN / 2);
 

@@ -29,8 +29,8 @@ enum {
     STEPS = BK / 16,         /* k16 steps in a k-tile */
     RING_BYTES = 192 * 1024, /* as many stages as fit */
     MAX_STAGES = 6,          /* of the narrowest tile */
-    CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    CTAS_PER_SM = 1,         /* its stages fill the shared memory */
+    TILE_GROUP = 8,          /* tile rows in a group of tiles (tile_order.h) */
 };
 enum { PIECE = 64, BOX = 16 }; /* the epilogue stores 64 columns at a time, in boxes of 16, which divide each width */
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
@@ -56,23 +56,23 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), through shared memory.
- * `store` counts this warpgroup's pieces: they alternate between two buffers. */
+/* A consumer warpgroup: store 64 x bn accumulators as the part of C that begins at (row, col), through shared memory.
+ * `store` counts this warpgroup's pieces, which alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
-    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then
-     * of the right ones. */
+    /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
+     * left 8 columns, then of the right 8. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
     UNROLL
     for (int piece = 0; piece < bn; piece += PIECE) {
         bf16(*out)[64 * BOX] = s->out[consumer][*store % 2];
         const int boxes = min_int(PIECE, bn - piece) / BOX;
         if (warp == 0 && elect_one()) {
-            /* Waits until the copy engine has read what the store before the last put into this buffer. */
+            /* Waits until the copy engine has read this buffer for the store before the last. */
             bulk_wait_group_read(1);
         }
-        /* The warpgroup waits for that thread: the buffer may be written. */
+        /* The warpgroup waits for that thread; then the buffer may be written. */
         named_barrier_sync(1 + consumer, 128);
         UNROLL
         for (int box = 0; box < boxes; box++) {
@@ -81,9 +81,9 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
                                   pack_bf16x2(v[6], v[7])};
             stmatrix_x4(&out[box][in_box], packed);
         }
-        /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+        /* Orders this thread's stores before the copy engine's reads, which go through another proxy. */
         fence_proxy_async();
-        /* The warpgroup waits until all have stored and fenced. */
+        /* The warpgroup waits until all its threads have stored and fenced. */
         named_barrier_sync(1 + consumer, 128);
         if (warp == 0 && elect_one()) {
             UNROLL
@@ -96,10 +96,10 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* The kernel. Compiled once for each width, which is a constant where it is called. */
+/* The kernel. It is compiled once for each width, since bn is a constant in each call. */
 DEVICE void gemm(const Params *p, const int bn) {
     SHARED_MEMORY(Shared, s);
-    const int stage_bytes = (BM + bn) * BK * 2; /* what the copies of a k-tile bring */
+    const int stage_bytes = (BM + bn) * BK * 2; /* bytes that the copies of a k-tile deliver */
     const int stages = RING_BYTES / stage_bytes;
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
@@ -115,7 +115,7 @@ DEVICE void gemm(const Params *p, const int bn) {
         mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
     __syncthreads();
 
     if (warpgroup == 0) {
@@ -149,29 +149,29 @@ DEVICE void gemm(const Params *p, const int bn) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
              * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
-             * correct: a parity two phases old looks like the new one, but the other has waited for what is skipped. */
+             * correct: a parity two phases old looks like the new one, but the other has waited for those skipped. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
             /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the k-tile before */
+            int previous = 0; /* stage of the previous k-tile */
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                 /* Waits until the bytes of this k-tile have landed. */
                 consumer_wait(s->full, state);
                 const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
                 uint64_t a = wgmma_descriptor(stage), b = wgmma_descriptor(stage + BM * BK);
-                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+                /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
                 wgmma_fence();
                 UNROLL
                 for (int step = 0; step < STEPS; step++) {
                     UNROLL
-                    for (int block = 0; block < BM / 64; block++) {
+                    for (int block = 0; block < BM / 64; block++) { /* descriptors count in units of 16 bytes */
                         wgmma_m64k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
                                      b + step * WGMMA_K16_STEP, k_tile + step > 0);
                     }
                 }
                 wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are done; those of this one go on. */
+                /* Waits until the products of the previous k-tile are complete; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
@@ -181,12 +181,12 @@ DEVICE void gemm(const Params *p, const int bn) {
                 previous = state.index;
                 pipeline_advance(&state, stages);
             }
-            /* The math of this tile is issued: the other consumer may issue its own after it. All threads arrive, so
-             * that the next turn cannot come before each has seen this one. */
+            /* The math of this tile is issued, so the other consumer may issue its own. All threads arrive, so that the
+             * next turn cannot begin before each of them has waited for this one. */
             mbarrier_arrive(&s->turn[1 - consumer]);
             /* The other consumer takes the next k_tiles stages. */
             pipeline_advance_by(&state, k_tiles, stages);
-            /* The accumulators may be read when the last products are done. */
+            /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
             registers_settled(acc[0], bn / 2);
             registers_settled(acc[1], bn / 2);
@@ -206,7 +206,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             }
         }
         if (warp % 4 == 0 && elect_one()) {
-            /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+            /* Shared memory must live until the copy engine has read it. bulk_wait_group_read() would be enough. */
             bulk_wait_group(0);
         }
     }

@@ -9,7 +9,7 @@
 
 enum { BM = 128, BN = 128, BK = 64 };      /* CTA tile; a row of a k-tile is 128 bytes */
 enum { TM = 8, TN = 8 };                   /* a thread computes TM x TN elements of the CTA tile, */
-enum { DOWN = BM / TM, ACROSS = BN / TN }; /* which lie DOWN rows and ACROSS columns apart */
+enum { DOWN = BM / TM, ACROSS = BN / TN }; /* spaced DOWN rows and ACROSS columns apart */
 enum {
     THREADS = DOWN * ACROSS,
     ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
@@ -21,13 +21,13 @@ typedef struct {
     bf16 b[BN * BK]; /* [BN][BK], the same */
 } Shared;
 
-/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes a thread and pass; 8 neighbouring threads
- * read one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. */
+/* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
+ * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
     if (column >= k_end) {
-        column = 0; /* nothing of this chunk counts: store_tile() writes zeros */
+        column = 0; /* the chunk is outside the matrix: store_tile() writes zeros */
     }
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
@@ -36,13 +36,13 @@ DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, 
     }
 }
 
-/* Two elements of which the first `valid` count, as a mask. */
+/* A mask that keeps the first `valid` of two elements. */
 DEVICE uint32_t keep_mask(int valid) { return valid >= 2 ? 0xffffffff : valid == 1 ? 0x0000ffff : 0; }
 
-/* All threads: write what load_tile() has read into shared memory, with zeros for what lies past the end of a row. */
+/* All threads: write what load_tile() has read into shared memory, with zeros past the end of a row. */
 DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end, int k) {
     int chunk = (int)threadIdx.x % 8;
-    int valid = k_end - (k + chunk * 8); /* elements that count, 8 or more nearly everywhere */
+    int valid = k_end - (k + chunk * 8); /* elements inside the matrix, 8 or more except at its edge */
     uint4 keep = {keep_mask(valid), keep_mask(valid - 2), keep_mask(valid - 4), keep_mask(valid - 6)};
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
@@ -66,13 +66,13 @@ static __global__ void __launch_bounds__(THREADS) gemm_kernel(const __grid_const
 
     /* Step 3: main loop. */
     for (int k = 0; k < p.k; k += BK) {
-        /* All loads before the first store, so that they are in flight together. */
+        /* All loads come before the first store, so that they are in flight together. */
         uint4 chunks_a[BM / ROWS_PER_PASS], chunks_b[BN / ROWS_PER_PASS];
         load_tile(chunks_a, BM, p.a, p.lda, p.m, p.k, tile_m * BM, k);
         load_tile(chunks_b, BN, p.b, p.ldb, p.n, p.k, tile_n * BN, k);
         store_tile(s->a, BM, chunks_a, p.k, k);
         store_tile(s->b, BN, chunks_b, p.k, k);
-        /* All wait for the stores of all: a thread reads what other threads have loaded. */
+        /* All threads wait until all have stored: a thread reads what other threads have loaded. */
         __syncthreads();
         for (int in_tile = 0; in_tile < BK; in_tile++) {
             float a[TM], b[TN];
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS) gemm_kernel(const __grid_const
                 }
             }
         }
-        /* All wait until all have read: the next stores overwrite the tile. */
+        /* All threads wait until all have read: the next stores overwrite the tile. */
         __syncthreads();
     }
 

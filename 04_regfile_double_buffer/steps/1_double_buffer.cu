@@ -17,13 +17,13 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 3,
+    STEPS = BK / 16,             /* k16 steps in a k-tile */
+    STAGES = 3,                  /* k-tiles that are in shared memory at a time */
     ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
-    CTAS_PER_SM = 2,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    CTAS_PER_SM = 2,             /* while one waits, the other computes */
+    TILE_GROUP = 8,              /* tile rows in a group of tiles (tile_order.h) */
 };
-static_assert(BK * sizeof(bf16) == 128, "swizzled_index() takes rows of 128 bytes for granted: BK is 64");
+static_assert(BK * sizeof(bf16) == 128, "swizzled_index() expects rows of 128 bytes: BK is 64");
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
 static_assert(STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
@@ -42,9 +42,9 @@ typedef struct {
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
-/* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes a thread and pass; 8 neighbouring threads copy
- * one 128-byte row. Rows past the last one repeat it: what is computed from them is not stored. Columns from k_end on
- * become zeros: otherwise they would be added to every sum. */
+/* All threads: start the copy of a k-tile of `tile_rows` rows, 16 bytes per thread and pass; 8 neighbouring threads
+ * copy a row of 128 bytes. Past the last row they copy it again; results computed from it are not stored. Columns from
+ * k_end on become zeros: otherwise they would be added to every sum. */
 DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int chunk = (int)threadIdx.x % 8;
@@ -61,8 +61,8 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
     }
 }
 
-/* All threads: start the copies of this k-tile into its stage, if there is such a k-tile, and close the group. Past the
- * end the group is empty, so that the newest STAGES - 2 groups always mean the same k-tiles. */
+/* All threads: start the copies of this k-tile to its stage, if there is such a k-tile, and close the group. After
+ * the last k-tile the group is empty, so that all but the newest STAGES - 2 groups always end at the same k-tile. */
 DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
     int k = k_tile * BK;
     if (k < p->k) {
@@ -74,7 +74,7 @@ DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix meets no bank conflict. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL
@@ -115,9 +115,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     for (int k_tile = 0; k_tile < STAGES - 1; k_tile++) {
         load_stage(s, &p, tile, k_tile);
     }
-    /* This thread's copies of k-tile 0 have landed: only the newest STAGES - 2 groups may still be in flight. */
+    /* Waits until this thread's copies of k-tile 0 have landed: all but the newest STAGES - 2 groups. */
     cp_async_wait_group(STAGES - 2);
-    /* All wait for the copies of all. */
+    /* All threads wait for the copies of all. */
     __syncthreads();
     load_fragments(&fragments[0], s->a[0], s->b[0], warp_m, warp_n, 0);
 
@@ -127,20 +127,20 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         UNROLL
         for (int step = 0; step < STEPS; step++) {
             if (step == STEPS - 1) {
-                /* The next fragments are those of the next k-tile: this thread's copies of it have landed. */
+                /* The next fragments are of the next k-tile: waits until this thread's copies of it have landed. */
                 cp_async_wait_group(STAGES - 2);
-                /* All wait for the copies of all; and until all have read the last fragments of this k-tile, whose
-                 * stage is filled next. */
+                /* All threads wait for the copies of all, and until all have read the last fragments of this k-tile,
+                 * whose stage is filled next. */
                 __syncthreads();
                 stage = (stage + 1) % STAGES;
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
-                /* Into the set that is not multiplied now. mma.sync waits for these registers, a step later. */
+                /* Fills the set that is not multiplied now. mma.sync waits for these registers, one step later. */
                 load_fragments(&fragments[(step + 1) % 2], s->a[stage], s->b[stage], warp_m, warp_n,
                                (step + 1) % STEPS);
             }
             if (step == 1) {
-                /* Into the stage of the previous k-tile, which all have read before the barrier in its last step. */
+                /* Fills the stage of the previous k-tile, which all have read before the barrier in its last step. */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
             }
             multiply(acc, &fragments[step % 2]);

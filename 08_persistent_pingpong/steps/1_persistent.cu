@@ -19,11 +19,11 @@ enum { PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232 }; /* 168 at launch: 3 
 enum {
     CONSUMERS = BM / 64, /* warpgroups, each takes 64 rows */
     THREADS = 128 * (1 + CONSUMERS),
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 4,
-    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
-    CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    STEPS = BK / 16,                  /* k16 steps in a k-tile */
+    STAGES = 4,                       /* k-tiles that are in shared memory at a time */
+    STAGE_BYTES = (BM + BN) * BK * 2, /* bytes that the copies of a k-tile deliver */
+    CTAS_PER_SM = 1,                  /* its stages fill the shared memory */
+    TILE_GROUP = 8,                   /* tile rows in a group of tiles (tile_order.h) */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BM % 64 == 0, "a consumer takes 64 rows: none may be left over");
@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init(s->empty, STAGES, CONSUMERS); /* one thread of each consumer */
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
     __syncthreads();
 
     if (warpgroup == 0) {
@@ -91,20 +91,20 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
 
             /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the k-tile before */
+            int previous = 0; /* stage of the previous k-tile */
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                 /* Waits until the bytes of this k-tile have landed. */
                 consumer_wait(s->full, state);
                 uint64_t a = wgmma_descriptor(&s->a[state.index][consumer * 64 * BK]);
                 uint64_t b = wgmma_descriptor(s->b[state.index]);
-                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+                /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
                 wgmma_fence();
                 UNROLL
                 for (int step = 0; step < STEPS; step++) {
                     wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
                 }
                 wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are done; those of this one go on. */
+                /* Waits until the products of the previous k-tile are complete; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
@@ -114,11 +114,11 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 previous = state.index;
                 pipeline_advance(&state, STAGES);
             }
-            /* The accumulators may be read when the last products are done. */
+            /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
             registers_settled(acc, BN / 2);
             if (thread == 0) {
-                /* The last stage may be filled again, too: the producer waits for it in the next tile. */
+                /* The last stage may be refilled too: in the next tile the producer waits for it. */
                 consumer_release(s->empty, previous);
             }
 

@@ -1,10 +1,10 @@
 /* 08_persistent_pingpong, step 2 - ping-pong.
  *
  * What is new   Each consumer computes a tile of its own, and the two take turns: while one multiplies a whole tile,
- *               the other writes its last one. Now the tensor cores work during the epilogue too. A tile of
- *               128 x 256 would take 256 registers of each thread of its consumer, more than there are, so BN is 192.
+ *               the other writes its last one, so the tensor cores work during the epilogue too. A tile of
+ *               128 x 256 would need 256 accumulators in each thread, which has 240 registers, so BN is 192.
  * What holds it back   The epilogue writes C from registers, 64 bytes of a row at a time, and the next turn may begin
- *               before it has ended.
+ *               before the epilogue has ended.
  * Run           make run-08 STEP=2, from the top */
 #include "../../common/gemm.h"
 
@@ -21,11 +21,11 @@ enum { PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 240 }; /* 168 at launch: 3 
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
-    STEPS = BK / 16, /* k16 steps in a k-tile */
-    STAGES = 4,
-    STAGE_BYTES = (BM + BN) * BK * 2, /* what the copies of a k-tile bring */
-    CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    STEPS = BK / 16,                  /* k16 steps in a k-tile */
+    STAGES = 4,                       /* k-tiles that are in shared memory at a time */
+    STAGE_BYTES = (BM + BN) * BK * 2, /* bytes that the copies of a k-tile deliver */
+    CTAS_PER_SM = 1,                  /* its stages fill the shared memory */
+    TILE_GROUP = 8,                   /* tile rows in a group of tiles (tile_order.h) */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
@@ -64,7 +64,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
     __syncthreads();
 
     if (warpgroup == 0) {
@@ -97,28 +97,28 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
              * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
-             * correct: a parity two phases old looks like the new one, but the other has waited for what is skipped. */
+             * correct: a parity two phases old looks like the new one, but the other has waited for those skipped. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
             /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the k-tile before */
+            int previous = 0; /* stage of the previous k-tile */
             for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
                 /* Waits until the bytes of this k-tile have landed. */
                 consumer_wait(s->full, state);
                 uint64_t a = wgmma_descriptor(s->a[state.index]), b = wgmma_descriptor(s->b[state.index]);
-                /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+                /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
                 wgmma_fence();
                 UNROLL
                 for (int step = 0; step < STEPS; step++) {
                     UNROLL
-                    for (int block = 0; block < BM / 64; block++) {
+                    for (int block = 0; block < BM / 64; block++) { /* descriptors count in units of 16 bytes */
                         wgmma_m64n192k16(acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
                                          b + step * WGMMA_K16_STEP, k_tile + step > 0);
                     }
                 }
                 wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are done; those of this one go on. */
+                /* Waits until the products of the previous k-tile are complete; those of this one go on. */
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
@@ -128,12 +128,12 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 previous = state.index;
                 pipeline_advance(&state, STAGES);
             }
-            /* The math of this tile is issued: the other consumer may issue its own after it. All threads arrive, so
-             * that the next turn cannot come before each has seen this one. */
+            /* The math of this tile is issued, so the other consumer may issue its own. All threads arrive, so that the
+             * next turn cannot begin before each of them has waited for this one. */
             mbarrier_arrive(&s->turn[1 - consumer]);
             /* The other consumer takes the next k_tiles stages. */
             pipeline_advance_by(&state, k_tiles, STAGES);
-            /* The accumulators may be read when the last products are done. */
+            /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
             registers_settled(acc[0], BN / 2);
             registers_settled(acc[1], BN / 2);
