@@ -67,7 +67,7 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. mma_sync.h says which two elements a register holds.
- * Register 1 of a[i] is 8 rows below register 0; register 1 of b[j] is 8 columns to its right: b[j] has two fragments. */
+ * Register 1 of a[i] is 8 rows below register 0, register 1 of b[j] 8 columns to its right: b[j] is two fragments. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL
