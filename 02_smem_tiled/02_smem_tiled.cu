@@ -3,8 +3,8 @@
  * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared
  *               memory and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers
  *               (ldmatrix) and uses each several times. The instruction tile (16 x 8 x 16): mma.sync, on tensor cores.
- * Last step     The order of tiles. CTAs take the tiles of C in groups of 8 tile rows, not row by row, so CTAs that run
- *               together share the rows of A and of B that they load, and these come from L2 instead of DRAM.
+ * Last step     The order of tiles. CTAs take the tiles of C in groups of 8 tile rows, not row by row, so those that
+ *               run together share rows of A and of B. Shared rows come from L2 instead of DRAM.
  * What holds it back   A CTA loads, waits, computes and waits: while it loads, its tensor cores idle, and while they
  *               work, it loads nothing. Only a second CTA on the same SM fills some of the gaps.
  * Run           make 02 && ./02_smem_tiled, here; from the top, make run-02 */
