@@ -150,7 +150,7 @@ sub run {
     my ($seconds, $wall) = ($config->{seconds}, 6 * $config->{seconds});
     my ($said, $status) = Patches::output("ulimit -c 0; ulimit -S -t $seconds; timeout -k 1 $wall $program $options; exit \$?");
     my $signal = $status > 128 ? $SIGNALS[ $status - 128 ] // '' : '';
-    return ($said, 'late', "a launch took more than $seconds s, and was ended") if $status == 124 || $signal =~ /^(?:XCPU|KILL)$/;
+    return ($said, 'late', "a launch took more than $seconds s and was stopped") if $status == 124 || $signal =~ /^(?:XCPU|KILL)$/;
     return ($said, 'died', "the program crashed: $1") if $said =~ /^(.*: signal .*, outside of a kernel)$/m;
     return ($said, 'died', "the program crashed: signal SIG$signal") if $signal;
     my $told = $status > 1 || $said =~ ($status ? qr/^WRONG /m : qr/^right /m);
@@ -164,7 +164,7 @@ sub judged {
     my ($s, $config, @launches) = @_;
     for my $l (@launches) {
         if ($s->{slow}) {
-            @$l{qw(outcome why)} = ('late', "not run, as one before it went on for too long");
+            @$l{qw(outcome why)} = ('late', "not run, because an earlier launch took too long");
             next;
         }
         @$l{qw(said outcome why)} = run($config, "$s->{build}/program", '--on model ' . ($l->{more} // '') . ' ' . options($l));

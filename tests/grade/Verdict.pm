@@ -67,7 +67,7 @@ sub judge_technique {
     my ($bad) = grep { $_->{outcome} ne 'right' } values %launch;
     if ($bad) {
         part($r, 'technique', 'the technique is used', 0, $config->{points}{technique},
-            'this is looked at when C is right and no rule is broken');
+            'this is checked only when C is right and no rule is broken');
         return;
     }
     $_->{counts} = counts($s, $config, $_) for values %launch;
@@ -89,8 +89,8 @@ sub judge_exercise {
         my ($key, $pattern) = @$_;
         my ($line) = $key eq 'before' ? grep { /$pattern/ } @lines : ();
         my $seen = $after->[0] =~ /$pattern/m;
-        my ($what, $wrong) = defined $line ? ('what the chapter prints is gone: "' . $line =~ s/^count +//r =~ s/ +/ /gr . '"', 'it still stands there')
-            : ('what comes in its place is as with a solution', 'it is another');
+        my ($what, $wrong) = defined $line ? ('a line that the chapter prints is gone: "' . $line =~ s/^count +//r =~ s/ +/ /gr . '"', 'it is still printed')
+            : ('a line is printed as by a solution', 'it is not printed');
         part($r, 'technique', $what, ($key eq 'after' ? $seen : !$seen) && !$after->[1] ? 1 : 0,
             $config->{points}{technique} / @asked, $after->[1] ? 'the command below fails' : "$wrong: see below");
     }
@@ -107,12 +107,12 @@ sub judge_rule {
     my $always = grep { my $list = $_; !grep { !ended($_) || reported($_) ne $rule } @$list } @lists;
     my @other = grep { !ended($_) || (reported($_) ne '' && reported($_) ne $rule) } @all;
     my $of = $config->{points}{right} + $config->{points}{rules} + $config->{points}{technique};
-    part($r, 'rules', "$rule is reported, at some size in every policy", $always > 0, $of / 2, 'at no size');
+    part($r, 'rules', "$rule is reported, at one size at least under every policy", $always > 0, $of / 2, 'at no size');
     part($r, 'rules', 'and nothing else is reported before it', $always > 0 && !@other, $of / 2,
         @other ? (reported($other[0]) || what_of($other[0])) . ' at ' . place($other[0]) : '');
     found($r, $s, @other, @all);
     my $right = grep { $_->{right} } @all;
-    push @{ $r->{advice} }, "C was right in $right of " . @all . ' launches: so many would a test by numbers have passed';
+    push @{ $r->{advice} }, "C was right in $right of " . @all . ' launches: a test of numbers alone would have passed them';
     return;
 }
 

@@ -46,7 +46,7 @@ for my $chapter (@chapters) {
         to_judge("$id: the chapter before in its place lacks the technique", $number, $posing, "$scratch/small", {}, sub {
             my @lacking = grep { $_->{points} < $_->{of} } @{ $_[0]{parts} };
             my @why = map { $_->{note} } @lacking;
-            return @lacking && !grep({ $_->{key} ne 'technique' } @lacking) && !grep({ /[{}]|^this is looked at/ || !/ / } @why) ? '' : all_of($_[0]);
+            return @lacking && !grep({ $_->{key} ne 'technique' } @lacking) && !grep({ /[{}]|^this is checked only/ || !/ / } @why) ? '' : all_of($_[0]);
         });
     }
     ($before, $before_id) = ($text, $id);
@@ -66,7 +66,7 @@ small("another right answer: $_", substr($_, 0, 2), text_of("exercises/$_"), {},
     for qw(02_padding_instead_of_swizzle 06_a_from_registers 07_three_consumers);
 small('EX: the solution has full marks', '05', text_of('exercises/05_empty_barriers'), { ex => 'empty_barriers' }, \&full);
 small('EX: the chapter has not, and is told so without the pattern', '05', $five, { ex => 'empty_barriers' }, sub {
-    return all_of($_[0]) =~ /it still stands there: see below/ && all_of($_[0]) !~ /\+[\d\[]|\$/ ? less($_[0]) : all_of($_[0]);
+    return all_of($_[0]) =~ /it is still printed: see below/ && all_of($_[0]) !~ /\+[\d\[]|\$/ ? less($_[0]) : all_of($_[0]);
 });
 small('RULE: a bug that breaks it has full marks', '07', $raced, { rule => 'RACE_WAR' }, \&full);
 small('RULE: a bug that breaks another one has not', '07', $unfenced, { rule => 'RACE_WAR' }, told('WGMMA_FENCE at'));
@@ -123,7 +123,7 @@ for ([ 'ann', $seven ], [ 'bob', $raced ], [ 'eve', $seven =~ s/(consumer_releas
 }
 ($said, $status) = Patches::output("tests/grade/grade --no-gpu --seed 7 --config $scratch/small --json $scratch/out.json $scratch/class");
 is($status, 1, 'a class in which not all have full marks: exit status 1');
-is($said =~ s/  +/ /gr =~ s/:\d+:\d+: error: .*/ has an error/r, "A teacher's aid, no examination: who wants to deceive it can, and what strangers wrote is to be judged in a "
+is($said =~ s/  +/ /gr =~ s/:\d+:\d+: error: .*/ has an error/r, "An aid for teachers, not an examination: it can be deceived, and code of strangers should be graded in a "
     . "container.\nann 07_warp_specialized 100 of 100 \nbob 07_warp_specialized 40 of 100 RACE_WAR\neve 07_warp_specialized 0 of 100 "
     . "$scratch/class/eve/07_warp_specialized.cu has an error\n", 'what it is, and a line for each');
 my $json = eval { decode_json(Patches::contents("$scratch/out.json")) } // {};
