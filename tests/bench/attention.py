@@ -38,7 +38,7 @@ POINTS = [(16384 // s, 2048 // d, 2048 // d, s, s, d, causal)
           for d in (64, 128) for causal in (False, True) for s in (1024, 4096, 16384)]
 MORE = [(16, 16, 16, 1000, 1000, 128, True), (8, 16, 16, 2047, 2047, 128, True), (4, 32, 8, 4096, 4096, 128, True),
         (2, 16, 16, 8190, 8190, 128, True), (1, 16, 16, 1536, 512, 128, False), (8, 16, 16, 1536, 512, 128, False),
-        (4, 16, 16, 512, 8192, 128, True), (16, 32, 32, 577, 577, 64, False), (8, 16, 16, 1, 8192, 128, False)]
+        (4, 16, 16, 512, 8192, 128, True), (16, 32, 32, 577, 577, 64, False), (8, 32, 8, 1, 8192, 128, False)]
 HEADER = ("gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,"
           "cublas")
 
