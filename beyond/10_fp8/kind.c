@@ -2,9 +2,7 @@
 #include "../../common/harness/problem.h"
 
 static int fp8_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
-    int groups = ceil_div(gemm->k, SCALE_K), count = 0;
-    list[count++] = (OperandShape){OPERAND_A, "A", TYPE_E4M3, 0, gemm->m, gemm->k, gemm->lda};
-    list[count++] = (OperandShape){OPERAND_B, "B", TYPE_E4M3, 0, gemm->n, gemm->k, gemm->ldb};
+    int groups = ceil_div(gemm->k, SCALE_K), count = two_operands(gemm, TYPE_E4M3, list);
     list[count++] = padded_rows(OPERAND_SCALE_A, "scale A", TYPE_FP32, groups, gemm->m, shape->pad);
     list[count++] = padded_rows(OPERAND_SCALE_B, "scale B", TYPE_FP32, ceil_div(gemm->n, SCALE_K), groups, shape->pad);
     return count;

@@ -165,14 +165,12 @@ void product_text(const Gemm *g, char text[128]) {
     snprintf(text, 128, "A[%d][%d] * B[%d][%d]^T", g->m, g->k, g->n, g->k);
 }
 
-static double eps_of_bias(int k) { return accumulation_eps(k + 1); }
-
 double eps_of_blocks(int k) {
     double blocks = ceil_div(k, SCALE_K);
     return 0x1p-13 * (0.5 + 8 / sqrt(blocks)) + accumulation_eps(4 * (int)blocks);
 }
 
-static int two_operands(const Gemm *gemm, DataType type, OperandShape *list) {
+int two_operands(const Gemm *gemm, DataType type, OperandShape *list) {
     list[0] = (OperandShape){OPERAND_A, "A", type, 0, gemm->m, gemm->k, gemm->lda};
     list[1] = (OperandShape){OPERAND_B, "B", type, 0, gemm->n, gemm->k, gemm->ldb};
     return 2;
@@ -190,22 +188,6 @@ static void bf16_text(const Shape *shape, const Gemm *g, char *text, size_t size
     snprintf(text, size, "C[%d][%d] = %s", g->m, g->n, product);
 }
 
-static int gelu_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
-    int count = two_operands(gemm, TYPE_BF16, list);
-    list[count] = padded_rows(OPERAND_BIAS, "bias", TYPE_BF16, 1, gemm->n, shape->pad);
-    return count + 1;
-}
-static void gelu_place(const Problem *problem, int on_host, Operands *at) {
-    (void)on_host;
-    at->gelu.bias = (const bf16 *)problem->bias.data;
-}
-static void gelu_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
-    char product[128];
-    (void)shape;
-    product_text(g, product);
-    snprintf(text, size, "C[%d][%d] = gelu(%s + bias)", g->m, g->n, product);
-}
-
 const KindRecord *kind_record(Kind kind) {
     static const KindRecord bf16_kind = {.name = "bf16",
                                          .type = TYPE_BF16,
@@ -215,16 +197,8 @@ const KindRecord *kind_record(Kind kind) {
                                          .eps = accumulation_eps,
                                          .max_exact_k = MAX_EXACT_K,
                                          .is_sum = 1};
-    static const KindRecord gelu_kind = {.name = "bias_gelu",
-                                         .type = TYPE_BF16,
-                                         .operands = gelu_operands,
-                                         .place = gelu_place,
-                                         .text = gelu_text,
-                                         .eps = eps_of_bias,
-                                         .max_exact_k = 0,
-                                         .is_sum = 0};
     static const KindRecord *const records[KINDS] = {[KIND_BF16] = &bf16_kind,
-                                                     [KIND_BIAS_GELU] = &gelu_kind,
+                                                     [KIND_BIAS_GELU] = &kind_of_bias_gelu,
                                                      [KIND_FP8] = &kind_of_fp8,
                                                      [KIND_W4A8] = &kind_of_w4a8,
                                                      [KIND_ATTENTION] = &kind_of_attention,

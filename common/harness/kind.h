@@ -268,7 +268,7 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern const KindRecord kind_of_fp8, kind_of_w4a8, kind_of_attention, kind_of_attention_e4m3;
+extern const KindRecord kind_of_bias_gelu, kind_of_fp8, kind_of_w4a8, kind_of_attention, kind_of_attention_e4m3;
 const KindRecord *kind_record(Kind kind);
 #ifdef __cplusplus
 }
@@ -277,8 +277,9 @@ const KindRecord *kind_record(Kind kind);
 /* What the product takes. */
 double kind_flop(const Shape *shape, const Gemm *gemm);
 
-/* For records: a matrix whose rows are padded to 16 bytes, and by `pad` elements more; "A[16][64] * B[32][64]^T"; the
- * tolerance of blocks of 128 that are promoted to fp32. */
+/* For records: A and B, of one type; a matrix whose rows are padded to 16 bytes, and by `pad` elements more;
+ * "A[16][64] * B[32][64]^T"; the tolerance of blocks of 128 that are promoted to fp32. */
+int two_operands(const Gemm *gemm, DataType type, OperandShape *list);
 OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows, int columns, int pad);
 void product_text(const Gemm *gemm, char text[128]);
 double eps_of_blocks(int k);
@@ -335,13 +336,6 @@ double accumulation_eps(int k);
  * gives.
  *
  * KIND_BF16: accumulation_eps(k), of sum|a||b|.
- *
- * KIND_BIAS_GELU: the same for k + 1 terms. GELU changes its argument's error by its slope, 1.13 at most. And it may
- * be evaluated with tanh.approx.f32, whose error is 2^-11 of its value: of C = x/2 (1 + tanh(..)) that is |x| 2^-12.
- * The tanh form of GELU differs from the definition by up to 4.8e-4, and by less than |x| 2^-11 everywhere: so both
- * are accepted, with |x| 2^-11 in all (GELU_EVALUATION). What that still finds: with normal data x is of size 1 to
- * 2, where 2^-11 is a quarter of C's own last rounding. No GELU, no bias, or that of the next column make nearly all
- * elements wrong.
  *
  * KIND_FP8, KIND_W4A8: a k32 step of the tensor cores aligns its 32 products and the accumulator to the largest of
  * them, cuts each off 13 bits behind that one's first bit, and adds. A term loses less than 2^-13 of the largest
