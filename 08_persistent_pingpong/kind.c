@@ -2,11 +2,11 @@
 #include "../common/harness/problem.h"
 
 /* As for bf16, of k + 1 terms. GELU changes its argument's error by its slope, 1.13 at most. It may be evaluated with
- * tanh.approx.f32, whose error is 2^-11 of its value: of C = x/2 (1 + tanh(..)) that is |x| 2^-12. The tanh form of GELU
- * differs from the definition by up to 4.8e-4, and by less than |x| 2^-11 everywhere. So both are accepted, with |x|
- * 2^-11 in all (GELU_EVALUATION). The check still finds real faults: with normal data x is of size 1 to 2, where 2^-11 is
- * a quarter of C's own last rounding. A missing GELU, a missing bias and the bias of the next column each make nearly all
- * elements wrong. */
+ * tanh.approx.f32, whose error is 2^-11 of its value: of C = x/2 (1 + tanh(..)) that is |x| 2^-12. The tanh form of
+ * GELU differs from the definition by up to 4.8e-4, and by less than |x| 2^-11 everywhere. So both are accepted, with
+ * |x| 2^-11 in all (GELU_EVALUATION). The check still finds real faults: with normal data x is of size 1 to 2, where
+ * 2^-11 is a quarter of C's own last rounding. A missing GELU, a missing bias and the bias of the next column each make
+ * nearly all elements wrong. */
 static double eps_of_bias(int k) { return accumulation_eps(k + 1); }
 
 static int gelu_operands(const Shape *shape, const Gemm *gemm, OperandShape *list) {
