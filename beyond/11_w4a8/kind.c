@@ -29,6 +29,16 @@ static int w4a8_operands(const Shape *shape, const Gemm *gemm, OperandShape *lis
     list[count++] = (OperandShape){OPERAND_FIRST_ROW, "first rows", TYPE_INT32, 0, 1, experts + 1, experts + 1};
     return count;
 }
+
+static GemmStatus w4a8_open(Problem *problem) {
+    size_t bytes = ((size_t)problem->shape.experts + 1) * sizeof(int);
+    void *rows = NULL;
+    GEMM_TRY(allocate_on_host(&rows, bytes, "first rows"));
+    problem->host_first_row = rows;
+    expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
+    return problem->backend->copy_in(problem->first_row.data, problem->host_first_row, bytes);
+}
+
 static void w4a8_place(const Problem *problem, int on_host, Operands *at) {
     at->w4a8 = (W4a8){(const e4m3 *)problem->a.data,
                       (const float *)problem->scale_a.data,
@@ -53,4 +63,6 @@ const KindRecord kind_of_w4a8 = {.name = "w4a8",
                                  .text = w4a8_text,
                                  .eps = eps_of_blocks,
                                  .max_exact_k = (1 << 24) / (28 * 4) - 1,
-                                 .is_sum = 1};
+                                 .is_sum = 1,
+                                 .has_experts = 1,
+                                 .open = w4a8_open};

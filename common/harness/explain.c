@@ -100,7 +100,7 @@ static GemmStatus open_problem(Explanation *e, const Gemm *shape, const Shape *a
     GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
     e->gemm = e->run.gemm;
     e->a = e->problem.a.data;
-    e->b = kind_of(chapter) == KIND_W4A8 ? NULL : e->problem.b.data; /* the packed weights' rows cannot be told */
+    e->b = kind_record(wanted.kind)->has_experts ? NULL : e->problem.b.data; /* rows of packed weights cannot be told */
     return GEMM_OK;
 }
 

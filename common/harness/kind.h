@@ -252,6 +252,7 @@ typedef struct {
     double (*eps)(int k); /* see kind_eps() */
     int max_exact_k;      /* see kind_is_exact(); 0: never exact */
     int is_sum;           /* C[row][column] is a sum over k of products: so a missing share can be named */
+    int has_experts;      /* rows of A belong to experts, each with packed weights of its own, whose rows are dense */
 
     /* From here on NULL, unless the kind is not a product of A[m][k] and B[n][k]^T. */
     int (*fits)(const Shape *shape, char *message); /* 0, and a sentence in message[OPTIONS_MESSAGE_SIZE] */

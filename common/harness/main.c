@@ -214,7 +214,7 @@ typedef struct {
     Choice meet;
     int schedule,
         cluster; /* only variants of this schedule, if it is not 0, and with as many CTAs in a cluster or more */
-    int experts; /* KIND_W4A8 */
+    int experts; /* of a kind that has them */
     Heads heads; /* attention */
 } CheckSize;
 static const CheckSize check_sizes[] = {
@@ -321,7 +321,7 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         Options one = *options;
         DeviceInfo device = stage->device;
         one.shape = (Shape){size->m, size->n, size->k, -1, kind_of(chapter), 1, size->heads};
-        if (kind_of(chapter) == KIND_W4A8 && size->experts) {
+        if (kind_record(kind_of(chapter))->has_experts && size->experts) {
             one.shape.experts = size->experts;
         }
         one.sms = device.sm_count = size->sms ? size->sms : one.sms;
@@ -517,7 +517,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (kind_record(shape.kind)->fits && !kind_record(shape.kind)->fits(&shape, message)) {
         return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
-    if (shape.experts && shape.kind != KIND_W4A8) {
+    if (shape.experts && !kind_record(shape.kind)->has_experts) {
         return gemm_fails(NULL, GEMM_USAGE, "--experts: %s has no experts", stage->chapter->name);
     }
     shape.experts = shape.experts ? shape.experts : 1;

@@ -36,7 +36,7 @@ typedef struct {
     int m, n, k;
     int pad;   /* extra elements behind the rows of A; twice as many behind those of B, three times behind those of C */
     Kind kind; /* the chapter's; no option */
-    int experts; /* KIND_W4A8 */
+    int experts; /* of a kind that has them */
     Heads heads;
 } Shape;
 

@@ -23,7 +23,7 @@ Gemm problem_gemm(Shape shape, const DeviceInfo *device) {
         kind_record(shape.kind)->sizes(&shape, &gemm, &columns_a, &columns_b);
     }
     gemm.lda = padded(columns_a, shape.pad, unit);
-    gemm.ldb = shape.kind == KIND_W4A8 ? shape.k : padded(columns_b, 2 * shape.pad, unit);
+    gemm.ldb = kind_record(shape.kind)->has_experts ? shape.k : padded(columns_b, 2 * shape.pad, unit);
     gemm.ldc = padded(gemm.n, 3 * shape.pad, 8);
     gemm.sm_count = device->sm_count;
     gemm.shared_bytes = device->shared_bytes;
@@ -51,7 +51,7 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
     Beyond beyond = {.operands = &operands};
     memset(&operands, 0, sizeof operands);
     memset(&more, 0, sizeof more);
-    if (shape.kind == KIND_W4A8) {
+    if (kind_record(shape.kind)->has_experts) {
         operands.w4a8.experts = shape.experts;
     }
     if (chapter) {
@@ -105,7 +105,7 @@ static Operands place_operands(const Problem *problem, int on_host) {
     return at;
 }
 
-static GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name) {
+GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name) {
     *memory = calloc(1, bytes);
     if (*memory == NULL) {
         return gemm_fails(NULL, GEMM_DEVICE, "out of memory: %zu bytes for %s on the host", bytes, name);
@@ -127,14 +127,6 @@ static GemmStatus open_operands(Problem *problem) {
         } else if (backend->is_model) {
             backend->name_rows(buffer->data, o->name, 0, (int)o->rows, o->ld, type_bytes(o->type));
         }
-    }
-    if (problem->shape.kind == KIND_W4A8) {
-        size_t bytes = ((size_t)problem->shape.experts + 1) * sizeof(int);
-        void *rows = NULL;
-        GEMM_TRY(allocate_on_host(&rows, bytes, "first rows"));
-        problem->host_first_row = (int *)rows;
-        expert_rows(problem->seed, problem->gemm.m, problem->shape.experts, problem->host_first_row);
-        GEMM_TRY(backend->copy_in(problem->first_row.data, problem->host_first_row, bytes));
     }
     const KindRecord *kind = kind_record(problem->shape.kind);
     return kind->open ? kind->open(problem) : GEMM_OK;

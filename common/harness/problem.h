@@ -57,6 +57,8 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
 /* Allocates, for a problem of shape.kind. Rows are padded to a multiple of 16 bytes, and by pad (A), 2 pad (B), 3
  * pad (C) more, of e4m3 by twice as many, so that no leading dimension can stand in for another. Fill before use. */
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape, uint64_t seed);
+/* For what a chapter sees in host memory: zeros, which problem_close() frees. */
+GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name);
 /* The operands alone. */
 GemmStatus problem_fill_operands(Problem *problem, DataKind data);
 /* The reference result for the operands as they are; for each expert that has rows. */

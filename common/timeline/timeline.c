@@ -67,12 +67,12 @@ static void span_add(Row *row, uint64_t begin, uint64_t end, Look look, const Tr
 }
 
 /* The events of a warp, one at a time, and what lies between them. A wait inside an epilogue parts it. */
-static void fill_warp_row(const Timeline *timeline, Row *row) {
+static int add_warp_row(Timeline *timeline, int warp, const char *label) {
     const Trace *trace = &timeline->recording->trace;
     uint64_t until = timeline->begin;
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
-        if (e->cta != timeline->cta || e->warp != row->number || e->kind == TRACE_TILE) {
+    Row *row = row_add(timeline, ROW_WARP, warp, label);
+    for (const TraceEvent *e = trace->event; row && e < trace->event + trace->count; e++) {
+        if (e->cta != timeline->cta || e->warp != warp || e->kind == TRACE_TILE) {
             continue;
         }
         Span *last = row->count ? &row->span[row->count - 1] : NULL;
@@ -89,17 +89,21 @@ static void fill_warp_row(const Timeline *timeline, Row *row) {
         span_add(row, begin, e->end, look_of(e), e);
         until = e->end > until ? e->end : until;
     }
+    return row != NULL;
 }
 
-static void fill_async_row(const Timeline *timeline, Row *row, TraceKind kind, int unit, int stage, const char *name) {
+/* A row of `what`, of one unit (-1: of all); of loads, those that the barrier name[number] counts. 0 without memory. */
+static int add_async_row(Timeline *timeline, RowKind kind, int number, const char *label, TraceKind what, int unit,
+                         const char *name) {
     const Trace *trace = &timeline->recording->trace;
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
-        if (e->cta == timeline->cta && e->kind == kind && (unit < 0 || e->unit == unit) &&
-            (kind != TRACE_LOAD || (e->stage == stage && strcmp(e->name, name) == 0))) {
+    Row *row = row_add(timeline, kind, number, label);
+    for (const TraceEvent *e = trace->event; row && e < trace->event + trace->count; e++) {
+        if (e->cta == timeline->cta && e->kind == what && (unit < 0 || e->unit == unit) &&
+            (what != TRACE_LOAD || (e->stage == number && strcmp(e->name, name) == 0))) {
             span_add(row, e->begin, e->end, look_of(e), e);
         }
     }
+    return row != NULL;
 }
 
 /* Whose products. */
@@ -124,8 +128,7 @@ static int fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
     size_t edges = 0;
     int pieces[TENSOR_CORES] = {0}, level = 0;
     uint64_t since = timeline->begin;
-    for (size_t i = 0; edge && i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
+    for (const TraceEvent *e = trace->event; edge && e < trace->event + trace->count; e++) {
         if ((e->kind == TRACE_MMA || e->kind == TRACE_WGMMA) &&
             (share == OF_ALL || (e->cta == timeline->cta) == (share == OF_THIS_CTA)) && e->end > timeline->begin &&
             e->begin < timeline->end) {
@@ -188,8 +191,7 @@ typedef struct {
 static void find_cast(const Timeline *timeline, Cast *cast) {
     const Trace *trace = &timeline->recording->trace;
     memset(cast, 0, sizeof *cast);
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
         if (e->cta != timeline->cta) {
             continue;
         }
@@ -214,20 +216,14 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
 static int add_rows(Timeline *timeline, int most_warps) {
     Cast cast;
     char label[40];
-    Row *row;
+    int good = 1;
     find_cast(timeline, &cast);
-    for (int stage = 0; stage < cast.stages; stage++) {
+    for (int stage = 0; stage < cast.stages && good; stage++) {
         snprintf(label, sizeof label, stage == 0 ? "loads: stage %d" : "       stage %d", stage);
-        if (!(row = row_add(timeline, ROW_ASYNC, stage, label))) {
-            return 0;
-        }
-        fill_async_row(timeline, row, TRACE_LOAD, -1, stage, cast.ring);
+        good = add_async_row(timeline, ROW_ASYNC, stage, label, TRACE_LOAD, -1, cast.ring);
     }
     if (cast.async >> TRACE_COPY & 1) {
-        if (!(row = row_add(timeline, ROW_ASYNC, 0, "loads of warp 0"))) {
-            return 0;
-        }
-        fill_async_row(timeline, row, TRACE_COPY, 0, 0, NULL);
+        good = good && add_async_row(timeline, ROW_ASYNC, 0, "loads of warp 0", TRACE_COPY, 0, NULL);
     }
     int roles = 0, consumers = 0, shown = 0;
     for (int warp = 0; warp < MAX_WARPS; warp++) {
@@ -256,34 +252,25 @@ static int add_rows(Timeline *timeline, int most_warps) {
         if (timeline->rows > MAX_ROWS - 8) {
             break;
         }
-        if (!(row = row_add(timeline, ROW_WARP, warp, label))) {
-            return 0;
-        }
-        fill_warp_row(timeline, row);
+        good = good && add_warp_row(timeline, warp, label);
     }
     int multiplies =
         recording_launches(timeline->recording) == 1 || (cast.all & (1u << TRACE_MMA | 1u << TRACE_WGMMA)) != 0;
-    if (recording_peak(timeline->recording) > 0 && multiplies && !add_tensor_rows(timeline)) {
-        return 0;
+    if (recording_peak(timeline->recording) > 0 && multiplies) {
+        good = good && add_tensor_rows(timeline);
     }
     consumers = 0;
     for (int group = 0; group < MAX_WARPS / 4; group++) {
-        if (!cast.wgmma[group]) {
-            continue;
+        if (cast.wgmma[group]) {
+            snprintf(label, sizeof label, roles ? "  for consumer %d" : "  for warpgroup %d",
+                     roles ? consumers++ : group);
+            good = good && add_async_row(timeline, ROW_PRODUCTS, group, label, TRACE_WGMMA, group, NULL);
         }
-        snprintf(label, sizeof label, roles ? "  for consumer %d" : "  for warpgroup %d", roles ? consumers++ : group);
-        if (!(row = row_add(timeline, ROW_PRODUCTS, group, label))) {
-            return 0;
-        }
-        fill_async_row(timeline, row, TRACE_WGMMA, group, 0, NULL);
     }
     if (cast.async >> TRACE_STORE & 1) {
-        if (!(row = row_add(timeline, ROW_ASYNC, 0, "stores"))) {
-            return 0;
-        }
-        fill_async_row(timeline, row, TRACE_STORE, -1, 0, NULL);
+        good = good && add_async_row(timeline, ROW_ASYNC, 0, "stores", TRACE_STORE, -1, NULL);
     }
-    return 1;
+    return good;
 }
 
 /* ---- what belongs together --------------------------------------------------------------------------------------- */
@@ -340,8 +327,8 @@ static int find_tiles(Timeline *timeline) {
     timeline->tile = malloc((trace->count + 1) * sizeof *timeline->tile);
     for (int r = 0; timeline->tile && r < timeline->rows; r++) {
         TileMark *open = NULL;
-        for (size_t i = 0; timeline->row[r].kind == ROW_WARP && i < trace->count; i++) {
-            const TraceEvent *e = &trace->event[i];
+        for (const TraceEvent *e = trace->event; timeline->row[r].kind == ROW_WARP && e < trace->event + trace->count;
+             e++) {
             if (e->kind == TRACE_TILE && e->cta == timeline->row[r].cta && e->warp == timeline->row[r].number) {
                 if (open) {
                     open->end = e->begin;
@@ -441,8 +428,7 @@ static void find_shares(Timeline *timeline) {
 /* From the CTA's first event to its last. 0 if it has none. */
 static int find_life(const Trace *trace, Part *part) {
     part->begin = UINT64_MAX;
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
         if (e->cta == part->cta) {
             part->begin = e->begin < part->begin ? e->begin : part->begin;
             part->end = e->end > part->end ? e->end : part->end;
@@ -498,8 +484,7 @@ int timeline_open(Timeline *timeline, const Recording *recording, const Timeline
     memset(timeline, 0, sizeof *timeline);
     timeline->recording = recording;
     timeline->cta = view->cta;
-    for (size_t i = 0; i < trace->count; i++) {
-        const TraceEvent *e = &trace->event[i];
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
         if (view->cta < 0 && e->kind == TRACE_CTA && (timeline->cta < 0 || e->cta < timeline->cta)) {
             timeline->cta = e->cta;
         }

@@ -258,30 +258,21 @@ static void draw_tiles(FILE *out, const Scale *s, const Timeline *t, int line, c
 
 /* From the end of a load to the end of the wait for it, once for the loads of a stage that land together. */
 static void draw_landed(FILE *out, const Scale *s, const Timeline *t, const Place *place) {
-    int lines = 0;
-    for (int draw = 0; draw < 2; draw++) {
-        const TraceEvent *last = NULL;
-        if (draw && lines > 0 && lines <= MOST_LINES) {
-            fprintf(out, "<path class=\"land\" d=\"");
-        }
-        for (size_t i = 0; i < t->landed_count && (!draw || lines <= MOST_LINES); i++) {
-            const LandedLoad *landed = &t->landed[i];
-            double begin = (double)landed->load->end, end = (double)landed->wait->end;
-            if (landed->wait == last || begin < s->begin || end > s->end) {
-                continue;
-            }
-            last = landed->wait;
-            lines += !draw;
-            if (draw) {
-                fprintf(out, "M%.1f %.1fL%.1f %.1f", x_of(s, begin),
-                        place[landed->load_row].y + place[landed->load_row].height, x_of(s, end),
-                        place[landed->wait_row].y);
-            }
-        }
-        if (draw && lines > 0 && lines <= MOST_LINES) {
-            fprintf(out, "\"/>\n");
+    const LandedLoad **shown = malloc((t->landed_count + 1) * sizeof *shown);
+    size_t lines = 0;
+    for (const LandedLoad *l = t->landed; shown && l < t->landed + t->landed_count; l++) {
+        if ((lines == 0 || l->wait != shown[lines - 1]->wait) && (double)l->load->end >= s->begin &&
+            (double)l->wait->end <= s->end) {
+            shown[lines++] = l;
         }
     }
+    for (size_t i = 0; i < lines && lines <= MOST_LINES; i++) {
+        const LandedLoad *l = shown[i];
+        fprintf(out, "%sM%.1f %.1fL%.1f %.1f%s", i == 0 ? "<path class=\"land\" d=\"" : "",
+                x_of(s, (double)l->load->end), place[l->load_row].y + place[l->load_row].height,
+                x_of(s, (double)l->wait->end), place[l->wait_row].y, i + 1 == lines ? "\"/>\n" : "");
+    }
+    free(shown);
 }
 
 static int text_width(const char *s) { return (int)strlen(s) * 6; }

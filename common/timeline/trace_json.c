@@ -220,8 +220,7 @@ static void write_launches(Writer *w) {
     metadata(w, "process_name", pid, 0, "kernels on this SM", 0);
     for (int launch = 0; launch < trace->launches; launch++) {
         uint64_t begin = UINT64_MAX, end = 0;
-        for (size_t i = 0; i < trace->count; i++) {
-            const TraceEvent *e = &trace->event[i];
+        for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
             if (recording_launch_of(w->recording, e->cta) == launch) {
                 begin = e->begin < begin ? e->begin : begin;
                 end = e->end > end ? e->end : end;
