@@ -338,7 +338,7 @@ $(foreach s,$(STEP_PROGRAMS),\
 ##learn make 07|build 07_warp_specialized/07_warp_specialized; likewise the others
 ##learn make run-07|build it and run it; ARGS="--m 1000" passes options
 ##learn make diff-07|show what chapter 07 changes in the source of chapter 06
-##learn make diff-08|walk through the steps of chapter 08: why, the figure, the changes; STEP=2: that one
+##learn make diff-08|show the steps of chapter 08 in turn: reason, figure, changes; STEP=2: only that step
 ##learn make run-08 STEP=2|build and run a step of a chapter that has steps (02, 04, 08)
 .PHONY: all
 all: $(PROGRAMS) $(HELLOS)
@@ -384,13 +384,13 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
                    NVCC='$(if $(HAVE_NVCC),$(NVCC))' NO_NVCC='$(NO_NVCC)' CHAPTER_DIRS='$(CHAPTER_DIRS)' \
                    CHAPTERS='$(CHAPTERS)' TOO_NEW='$(TOO_NEW)'
 
-##learn make quick|a minute once built: each chapter right on the model, some bugs named, links
-##learn make test-07|chapter 07 on the model at odd sizes, and every bug of it; make test in its directory
-##learn make test|build everything and test each kind of thing; says what was skipped and why
-##maintain make test-long|make test with every bug, exercise, lab, schedule, variant, size and text, of which that takes a sample
-##maintain make check-without-nvcc|with NVCC=: the tests that turn out otherwise then
-##maintain make check-model|run the tests of the CPU model alone, on every chapter
-##measure make check-gpu|run the GPU tests alone, chapters and library; ARGS="07 08": these chapters
+##learn make quick|a minute once built: is each chapter correct on the model, are some bugs reported, do links work?
+##learn make test-07|test chapter 07 on the model at odd sizes, and every bug of it; or make test in its directory
+##learn make test|build everything and test each kind of thing; say what was skipped and why
+##maintain make test-long|every bug, exercise, lab, schedule, variant, size and text, of which make test takes a sample
+##maintain make check-without-nvcc|run the tests whose result depends on nvcc; with NVCC=
+##maintain make check-model|run only the tests of the CPU model, on every chapter
+##measure make check-gpu|run only the GPU tests, of chapters and library; ARGS="07 08": of these chapters
 ##measure make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
 .PHONY: quick test test-long check-without-nvcc check-model check-gpu sanitize
 QUICK := tests/quick.t tests/book/texts.t
@@ -422,12 +422,12 @@ sanitize: $(PROGRAMS)
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 
-##measure make compilers|do versions of ptxas keep A's registers until a wait? ARGS="12.1.105 13.5.37"; needs nvcc and a network
+##measure make compilers|check that versions of ptxas keep A's registers until a wait; ARGS="12.1.105 13.5.37"; needs nvcc and a network
 .PHONY: compilers
 compilers: $(CHAPTERS:%=$(B)/gpu/%.o)
 	tests/tools/compilers $(ARGS)
 
-##measure make profile-07|the counters that explain a chapter's speed, by ncu; ARGS="--m 4096 ..."; needs a GPU
+##measure make profile-07|show the counters that explain a chapter's speed, with ncu; ARGS="--m 4096 ..."; needs a GPU
 PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\
 sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed,\
 smsp__issue_active.avg.pct_of_peak_sustained_active,\
@@ -451,9 +451,9 @@ $(foreach p,$(PROGRAMS),$(eval $(call profile,$(call number,$(p)),$(p))))
 
 # ---- the rest -----------------------------------------------------------------------------------------------------
 
-##maintain make lines|how many lines there are of each kind, and what is longest
-##maintain make format|lay out all C and CUDA sources by .clang-format; needs clang-format 14
-##maintain make print-nvcc|name the nvcc that is used; nothing if none
+##maintain make lines|count the lines of each kind, and name the longest files
+##maintain make format|format all C and CUDA sources with .clang-format; needs clang-format 14
+##maintain make print-nvcc|print the path of nvcc; nothing if there is none
 ##maintain make clean|remove everything that was built
 ##maintain make help|this list
 lines:

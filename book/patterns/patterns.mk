@@ -44,9 +44,9 @@ $(PATTERN_GPU): FORCE
 	@echo "it cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
 
-##learn make patterns|the memory model as small programs: each runs on the model as it is and without each line that orders something; ARGS="refill 1": one alone
-##measure make patterns-gpu|the same on a Hopper GPU, thousands of launches each, into a CSV, and then make patterns-page
-##maintain make patterns-page|put the programs and what they say into book/memory_model.md
+##learn make patterns|run the small programs of the memory model, as they are and without each line that orders something; ARGS="refill 1": only one
+##measure make patterns-gpu|run the programs of make patterns on a Hopper GPU, thousands of launches each, write a CSV, and then make patterns-page
+##maintain make patterns-page|write the programs and their reports into book/memory_model.md
 .PHONY: patterns patterns-gpu patterns-page
 patterns: $(PATTERN_RUN)
 	@$(PATTERN_RUN) $(ARGS) || test $$? -eq 4

@@ -1,6 +1,6 @@
 # book.mk - the pages as a site that opens from disk; included by tests/site/site.mk.
 
-##learn make book|the pages as a site with search: build/book/en/index.html; needs what make book-tools installs
+##learn make book|build the pages as a searchable site, build/book/en/index.html; needs what make book-tools installs
 ##learn make book-tools|install Sphinx and what it needs into build/venv; needs python3-venv and, once, a network
 .PHONY: book book_ready book-tools
 # What is missing is said before anything is built. Then the stepping pages, where there are any.

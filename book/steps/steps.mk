@@ -25,7 +25,7 @@ STEPS_BUGS := 05_first_wait_for_parity_1 05_parity_never_flips 05_one_thread_wai
 STEPS_VARIANTS := 07_stages_2 07_stages_3
 
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
-##learn make steps|write build/book/steps/: pages on which one steps through a recorded run of the model, of 05 to 08, 14 and 15, of bugs, and of 07 with one thing changed
+##learn make steps|write build/book/steps/: pages that step through recorded runs of the model: 05 to 08, 14 and 15, bugs, and 07 with one change
 .PHONY: steps
 steps: $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
 	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') \

@@ -8,15 +8,15 @@ BENCH_PATCHED := $(B)/tests/bench/bench_patched
 MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 
 ##measure make bench|time all chapters, their steps and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
-##measure make bench-fp8|time 10 beside cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
-##measure make bench-w4a8|time 11 beside 10; needs a Hopper GPU
-##measure make bench-attention|time 13 beside PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
-##measure make limits|measure wgmma alone, mma.sync alone and a device copy; needs a Hopper GPU
+##measure make bench-fp8|time 10 against cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU
+##measure make bench-w4a8|time 11 against 10; needs a Hopper GPU
+##measure make bench-attention|time 13 against PyTorch's attention (cuDNN, FlashAttention-2); PEERS=1: also FlashAttention-3; needs a Hopper GPU
+##measure make limits|measure the speed of wgmma, of mma.sync and of a device copy; needs a Hopper GPU
 ##measure make experiments|time the variants of tests/bench/plans/experiments; ARGS="--only stages"; needs a Hopper GPU
-##measure make bench-build|build what these need, to be run elsewhere: build/release/tests/bench/bench_patched PLAN
+##measure make bench-build|build what these need, to run it elsewhere: build/release/tests/bench/bench_patched PLAN
 ##maintain make peers PEERS=1|compile the adapters of CUTLASS, DeepGEMM and fast.cu, without running them
-##measure make figures|bring the measured tables in the texts and the picture of the ladder up to date with tests/bench/results
-##measure make survey|09 at shapes that SEED=s draws, COUNT=n of them, compared with cuBLAS; SEED=commit: the commit chooses them; needs a Hopper GPU
+##measure make figures|update the measured tables in the texts and the picture of the ladder from tests/bench/results
+##measure make survey|compare 09 with cuBLAS at COUNT=n shapes that SEED=s draws; SEED=commit: the commit draws them; needs a Hopper GPU
 .PHONY: survey bench bench-fp8 bench-w4a8 bench-attention limits experiments bench-build figures peers
 figures:
 	@tests/bench/figures

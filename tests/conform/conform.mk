@@ -23,7 +23,7 @@ $(CONFORM_RECORD): FORCE
 	@echo "the recorder cannot be built: $(NO_NVCC)" >&2; exit 1
 endif
 
-##maintain make conform-cute CUTLASS=checkout|write tests/conform/cute.txt anew: what CuTe's headers say of tcgen05
+##maintain make conform-cute CUTLASS=checkout|write tests/conform/cute.txt: what CuTe's headers say about tcgen05
 .PHONY: conform-cute
 conform-cute:
 	@[ -d '$(CUTLASS)/include/cute' ] || \

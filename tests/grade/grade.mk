@@ -6,8 +6,8 @@ GRADE := tests/grade/grade
 grade_needs = $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/map_%.o) \
               $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
 
-##learn make check-07|judge my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise, BUG=name: is it mended, RULE=name: is it reported; SEED=n: again
-##maintain make grade|judge a class: ARGS=DIRECTORY, which has STUDENT/NN_name.cu (book/teaching.md)
+##learn make check-07|grade my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise; BUG=name: is it fixed? RULE=name: is it reported? SEED=n: repeat
+##maintain make grade|grade a class: ARGS=DIRECTORY, which has STUDENT/NN_name.cu (book/teaching.md)
 # $(1): chapter, $(2): its number
 define grade_rules
 .PHONY: check-$(2)
@@ -20,7 +20,7 @@ $(foreach c,$(CHAPTERS),$(eval $(call grade_rules,$(c),$(call number,$(c)))))
 grade: $(call grade_needs,$(CHAPTERS))
 	@$(GRADE) $(ARGS)
 
-##maintain make grade-bugs|is every bug of the chapters marked down, by the rule that its patch names, and no exercise's solution? SAMPLE=12: of every twelfth
+##maintain make grade-bugs|check that every bug loses points, by the rule that its patch names, and no solution of an exercise does; SAMPLE=12: every twelfth
 .PHONY: grade-bugs
 grade-bugs: $(call grade_needs,$(CHAPTERS))
 	@$(if $(ARGS),tests/grade/bugs $(ARGS),$(TEST_ENVIRONMENT) SAMPLE='$(SAMPLE)' tests/run tests/grade/bugs)

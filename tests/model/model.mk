@@ -43,7 +43,7 @@ run-instrumented:
 	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
 	done
 
-##maintain make coverage|how much of each file of common/model the tests execute, by gcov
+##maintain make coverage|show how much of each file of common/model the tests execute, with gcov
 ##maintain make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
 .PHONY: coverage asan run-coverage run-asan
 coverage:

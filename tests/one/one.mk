@@ -25,7 +25,7 @@ one-$(2): $(foreach s,$(call one_chosen,$(1)),build/one/$(call one_name,$(s)).cu
 endef
 $(foreach d,$(ONE_CHAPTERS),$(eval $(call one_rules,$(d),$(call number,$(d)))))
 
-##learn make one-08|write 08 as one file, build/one/08_persistent_pingpong.cu, that nvcc alone compiles; STEP=2: a step
+##learn make one-08|write 08 as one file that needs only nvcc, build/one/08_persistent_pingpong.cu; STEP=2: a step
 ##learn make one|write one file for each chapter and step
 .PHONY: one one-sources
 one: $(ONE_FILES)

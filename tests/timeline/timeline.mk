@@ -9,7 +9,7 @@ tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
 MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untraced.t
 
 ##learn make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
-##maintain make timelines|the same for all chapters
+##maintain make timelines|write the timelines of all chapters
 .PHONY: timelines $(foreach d,$(CHAPTER_DIRS),timeline-$(call number,$(d)))
 define timeline_rule
 timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)

@@ -28,11 +28,11 @@ $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%
 	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 test: $(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o)
 
-##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; STEP=2: in that step, where the chapter has steps; without BUG: list them
+##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; STEP=2: in that step; without BUG: list the bugs
 ##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
-##learn make exercise-07|the exercises of chapter 07, with a hint for each
-##learn make solve-07 EX=name|show the solution of one, build it and run it on the model; ON=gpu: on the GPU
-##learn make lab-07|put my/07_warp_specialized.cu before you: the chapter with holes; EX=name: for that exercise; RULE=name: provoke that report; BUG=name: mend it
+##learn make exercise-07|list the exercises of chapter 07, with a hint for each
+##learn make solve-07 EX=name|show the solution of an exercise, build it and run it on the model; ON=gpu: on the GPU
+##learn make lab-07|write my/07_warp_specialized.cu, the chapter with holes; EX=name: for that exercise; RULE=name: to provoke that report; BUG=name: to fix that bug
 # Of the step that STEP chooses, where it is not the chapter itself, what a bug in it needs.
 step_needs = $(foreach s,$(filter $(STEP_PROGRAMS),$(call step_of,$(1),$(STEP))),\
     $(B)/patches/main_$(call step_id,$(s)).o \
@@ -54,16 +54,16 @@ lab-$(2):
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 
-##maintain make patches ARGS=help|the tool for patches of every kind, with the compilers that it needs
+##maintain make patches ARGS=help|run the tool for patches of every kind, with the compilers that it needs
 ##maintain make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
-##maintain make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU; ARGS=stale: those whose source has changed since
+##maintain make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU; ARGS=stale: only those whose source has changed
 .PHONY: patches exercises-gpu bugs-gpu
 patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
 	@$(PATCHES) $(ARGS)
 exercises-gpu:
 	@$(PATCHES) object exercises
 
-##maintain make orders ARGS=table|each call of the chapters that orders something, taken out or weakened: what names it; ARGS=write: find out anew
+##maintain make orders ARGS=table|show what reports each ordering call of the chapters when it is removed or weakened; ARGS=write: find out again
 .PHONY: orders
 orders: $(if $(filter try write,$(ARGS)),$(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o))
 	@tests/tools/orders $(ARGS)
@@ -84,7 +84,7 @@ $(BUGS_ON_GPU): FORCE
 	@echo "the bugs cannot be built for a GPU: $(NO_NVCC)" >&2; exit 1
 endif
 
-##maintain make texts|bring up to date what the texts tell of patches, and the output that they show below commands
+##maintain make texts|update what the texts say about patches, and the output that they show below commands
 .PHONY: texts
 texts: $(PROGRAMS) $(call patch_needs,$(CHAPTERS))
 	@$(PATCHES) tables --write
