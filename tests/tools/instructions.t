@@ -57,10 +57,10 @@ sub own {
     } grep { !/^#/ } <$in>;
 }
 
-# faults(CHAPTER, PTX): the rows that it breaks, in words. A statement may follow a brace or a predicate; comments and
-# file names do not count.
+# faults(CHAPTER, PTX): the rows that it breaks, in words. A statement may follow another one, a brace, a label or a
+# predicate; comments and file names do not count.
 sub faults {
-    my ($number, $ptx) = (substr($_[0], 0, 2), $_[1] =~ s|^[ \t{]*+(?:@!?%?\w+[ \t]+)?||mgr);
+    my ($number, $ptx) = (substr($_[0], 0, 2), $_[1] =~ s|;[ \t]+|;\n|gr =~ s|^[ \t{]*+(?:\w+:[ \t]+)?(?:@!?%?\w+[ \t]+)?||mgr);
     my ($column) = grep { $head->[$_] eq $number } 1 .. $#$head;
     my @asked = $column ? map { [ @$_[ 0, $column ] ] } @rows : map { [ $_->[1], { has => '+', lacks => '-' }->{ $_->[0] } // '.' ] } own($_[0]);
     return "the table has no column for chapter $number" if !@asked && $number <= $head->[-1];
@@ -80,7 +80,9 @@ is_deeply([ faults('02_sample', $sample) ], [], 'a sample of chapter 02 passes a
 is_deeply([ faults('01_sample', $sample) ], \@later, 'the same is refused as 01');
 is_deeply([ faults('03_sample', $sample) ], ['lacks cp.async.c[ag].shared'], 'and as 03');
 like(join("\n", faults('02_sample', "$sample\n\t{ @!p setmaxnreg.dec.sync.aligned.u32 40; }\n\t@%p1 wgmma.wait_group.sync.aligned 0;")),
-    qr/has wgmma\.wait_group.*has setmaxnreg\.dec/s, 'a statement behind a brace or a predicate is seen');
+    qr/has wgmma\.wait_group.*has setmaxnreg\.dec/s, 'a statement after a brace or a predicate is seen');
+like(join("\n", faults('02_sample', "$sample\n\t{ .reg .pred p; elect.sync _|p, 0xffffffff; }\n\tagain: mbarrier.try_wait.parity.b64 p, [%r1], %r2;")),
+    qr/has mbarrier\.try_wait.*has elect\.sync/s, '... and after another statement or a label');
 is_deeply([ faults('00_sample', $sample) ], ['the table has no column for chapter 00'], 'a chapter that the table does not know is refused');
 is_deeply([ faults('90_sample', $sample) ], [], 'a chapter beyond the ladder need not say anything');
 my ($beyond) = grep { own($_) } sort keys %DIRECTORY;
