@@ -1,8 +1,8 @@
 /* bulk_copy.h - the copy engine without a tensor map: one thread copies a range of bytes. sm_90. PTX 9.7.9.25.4.1.
  *
- * For what needs neither a box nor a swizzle: a row, a vector of scales, a tile that lies together in global memory.
- * Both addresses and the number of bytes are multiples of 16; the bytes lie together on both sides, and nothing is cut
- * off at an edge. Accesses are of the async proxy, as TMA's are. */
+ * For data that need neither a box nor a swizzle: a row, a vector of scales, a tile that is contiguous in global
+ * memory. Both addresses and the number of bytes are multiples of 16. The bytes are contiguous on both sides, and
+ * nothing is cut off at an edge. The accesses belong to the async proxy, as TMA's do. */
 #ifndef BULK_COPY_H
 #define BULK_COPY_H
 
@@ -11,9 +11,9 @@
 
 #ifdef PTX_FUNCTIONS
 
-/* Starts the copy of `bytes` from global `src` to this CTA's shared memory at `dst`. One thread. It ends with
- * complete_tx of the bytes on `bar`; whoever has waited for that phase may read them, through any proxy. Before it,
- * ordinary accesses to `dst` need fence_proxy_async() and a barrier. */
+/* Starts the copy of `bytes` from global `src` to this CTA's shared memory at `dst`. One thread. The copy ends with
+ * complete_tx of the bytes on `bar`; a thread that has waited for that phase may read them, through any proxy. After
+ * ordinary accesses to `dst`, the copy needs fence_proxy_async() and a barrier before it. */
 DEVICE void bulk_load(void *dst, const void *src, int bytes, MBarrier *bar) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                  :
@@ -22,7 +22,7 @@ DEVICE void bulk_load(void *dst, const void *src, int bytes, MBarrier *bar) {
 }
 
 /* Starts the copy from shared `src` to global `dst`. One thread, after what tma_store_2d() needs: fence_proxy_async()
- * by each writing thread, then a barrier. It is in the thread's open group: bulk_commit_group(), then
+ * by each writing thread, then a barrier. The copy belongs to the thread's open group: call bulk_commit_group(), then
  * bulk_wait_group_read() or bulk_wait_group(). */
 DEVICE void bulk_store(void *dst, const void *src, int bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"

@@ -1,4 +1,4 @@
-/* card.h - host: what tells one GPU from another, for a chapter that chooses by it. The model stands for an H200. */
+/* card.h - host: properties of the GPU by which a chapter chooses. The model takes the place of an H200. */
 #ifndef CARD_H
 #define CARD_H
 
@@ -7,7 +7,7 @@
 #if defined(GEMM_MODEL) || !defined(__CUDACC__)
 
 static inline int current_card(void) { return 0; }
-/* How many clusters of `cluster` CTAs run at a time; 0: not known. The kernel has one CTA on an SM. */
+/* How many clusters of `cluster` CTAs run at a time; 0: not known. An SM runs one CTA of the kernel. */
 static inline int clusters_at_once(const void *kernel, int cluster, int threads, int shared_bytes) {
     (void)kernel, (void)cluster, (void)threads, (void)shared_bytes;
     return 0;
@@ -15,8 +15,8 @@ static inline int clusters_at_once(const void *kernel, int cluster, int threads,
 
 #else
 
-/* How many clusters of so many CTAs of this kernel the current device runs at a time; 0 if it does not say. Of four
- * CTAs, fewer than its SMs have space for: a cluster stays in one GPC, and not every GPC has a multiple of four SMs. */
+/* How many clusters of `cluster` CTAs of this kernel the current device runs at a time; 0 if the device does not say.
+ * Clusters of four leave SMs idle, since a cluster stays in one GPC and not every GPC has a multiple of four SMs. */
 static inline int active_clusters(const void *kernel, int cluster, int threads, int shared_bytes) {
     int count = 0;
     cudaLaunchAttribute attribute;
@@ -27,7 +27,7 @@ static inline int active_clusters(const void *kernel, int cluster, int threads, 
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) != cudaSuccess ||
         cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) {
-        cudaGetLastError(); /* it says no more; a launch would say what is wrong */
+        cudaGetLastError(); /* forgets the error: a launch would report it */
         return 0;
     }
     return count;
@@ -37,7 +37,7 @@ static inline int active_clusters(const void *kernel, int cluster, int threads, 
 
 enum { MAX_DEVICES = 64, MAX_CLUSTER = 8 };
 
-/* Its number; -1 if it cannot be read. */
+/* The current device's number; -1 if it cannot be read. */
 static inline int current_card(void) {
     int device;
     return cudaGetDevice(&device) == cudaSuccess ? device : -1;

@@ -1,10 +1,10 @@
 /* cluster.h - CTAs that run together on neighbouring SMs and reach each other's shared memory. sm_90.
  *
- * Distributed shared memory: `p` is an address in this CTA, and stands for the same place in CTA `rank` of the cluster
- * (mapa, PTX 9.7.9.23). Any thread. The CTA must be known to have started, and must not end before the access is over:
- * a cluster_sync() before the first and after the last, or, after the last, a wait there for all that comes. Between
- * accesses of different CTAs to the same bytes lies a cluster_sync(), or mbarrier_arrive_release_cluster() and
- * mbarrier_wait_parity_cluster(). `p` is a multiple of the size. */
+ * Distributed shared memory: `p` is an address in this CTA; the functions access the same offset in CTA `rank` of the
+ * cluster (mapa, PTX 9.7.9.23). `p` is a multiple of the size. Any thread. That CTA must have started and must not end
+ * before the access is complete: call cluster_sync() before the first access and after the last, or let that CTA wait
+ * for the last. Between accesses of different CTAs to the same bytes there must be a cluster_sync(), or
+ * mbarrier_arrive_release_cluster() and mbarrier_wait_parity_cluster(). */
 #ifndef CLUSTER_H
 #define CLUSTER_H
 
@@ -19,21 +19,21 @@ DEVICE int cluster_cta_rank(void) {
     return (int)rank;
 }
 
-/* First half of a barrier of all threads of the cluster. Relaxed: it publishes no stores, and of initialised mbarriers
- * those that mbarrier_init_fence() has released. PTX 9.7.13.3. */
+/* First half of a barrier of all threads of the cluster. Relaxed: it publishes no stores, and only those initialised
+ * mbarriers that mbarrier_init_fence() has released. PTX 9.7.13.3. */
 DEVICE void cluster_arrive_relaxed(void) { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 
 /* Second half of a barrier of the cluster: waits until all threads of the cluster have arrived. */
 DEVICE void cluster_wait(void) { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-/* Both halves, with release and acquire: what any thread of the cluster has written before it, all may read after
- * it. */
+/* Both halves, with release and acquire: what any thread of the cluster has written before, all threads may read
+ * afterwards. */
 DEVICE void cluster_sync(void) {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     cluster_wait();
 }
 
-/* The place of p in CTA `rank`, as an address in the window of the cluster's shared memory. */
+/* The offset of p in CTA `rank`, as an address in the window of the cluster's shared memory. */
 DEVICE uint32_t cluster_address(const void *p, int rank) {
     uint32_t address;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(p)), "r"(rank));
@@ -55,13 +55,13 @@ DEVICE uint32_t cluster_address(const void *p, int rank) {
                  constraint(value), "r"(cluster_address(bar, rank))           \
                  : "memory")
 
-/* The 4 bytes at p's place in CTA `rank`. PTX 9.7.9.8 (ld.shared::cluster). */
+/* The 4 bytes at p's offset in CTA `rank`. PTX 9.7.9.8 (ld.shared::cluster). */
 DEVICE uint32_t cluster_load_u32(const void *p, int rank) { CLUSTER_LOAD(uint32_t, "u32", "r"); }
-/* The 8 bytes at p's place in CTA `rank`. */
+/* The 8 bytes at p's offset in CTA `rank`. */
 DEVICE uint64_t cluster_load_u64(const void *p, int rank) { CLUSTER_LOAD(uint64_t, "u64", "l"); }
-/* The float at p's place in CTA `rank`. */
+/* The float at p's offset in CTA `rank`. */
 DEVICE float cluster_load_f32(const void *p, int rank) { CLUSTER_LOAD(float, "f32", "f"); }
-/* The 16 bytes at p's place in CTA `rank`. */
+/* The 16 bytes at p's offset in CTA `rank`. */
 DEVICE uint4 cluster_load_v4(const void *p, int rank) {
     uint4 v;
     asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -71,22 +71,22 @@ DEVICE uint4 cluster_load_v4(const void *p, int rank) {
     return v;
 }
 
-/* An ordinary store of 4 bytes to p's place in CTA `rank`. PTX 9.7.9.11 (st.shared::cluster). */
+/* An ordinary store of 4 bytes to p's offset in CTA `rank`. PTX 9.7.9.11 (st.shared::cluster). */
 DEVICE void cluster_store_u32(void *p, int rank, uint32_t value) { CLUSTER_STORE("u32", "r"); }
-/* An ordinary store of 8 bytes to p's place in CTA `rank`. */
+/* An ordinary store of 8 bytes to p's offset in CTA `rank`. */
 DEVICE void cluster_store_u64(void *p, int rank, uint64_t value) { CLUSTER_STORE("u64", "l"); }
-/* An ordinary store of a float to p's place in CTA `rank`. */
+/* An ordinary store of a float to p's offset in CTA `rank`. */
 DEVICE void cluster_store_f32(void *p, int rank, float value) { CLUSTER_STORE("f32", "f"); }
-/* An ordinary store of 16 bytes to p's place in CTA `rank`. */
+/* An ordinary store of 16 bytes to p's offset in CTA `rank`. */
 DEVICE void cluster_store_v4(void *p, int rank, uint4 v) {
     asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(cluster_address(p, rank)), "r"(v.x),
                  "r"(v.y), "r"(v.z), "r"(v.w)
                  : "memory");
 }
 
-/* Starts a store of 4 bytes; when it is done its bytes complete at the barrier at the place of `bar` in the same CTA
- * `rank`, whose threads may read what has come once they have waited there with mbarrier_wait_parity_cluster(). Nobody
- * else knows when it is done. PTX 9.7.9.12 (st.async). */
+/* Starts a store of 4 bytes. Its bytes complete on the barrier at the offset of `bar` in the same CTA `rank`. The
+ * threads of that CTA may read them after mbarrier_wait_parity_cluster(); no other thread can know when the store is
+ * complete. PTX 9.7.9.12 (st.async). */
 DEVICE void st_async_u32(void *p, int rank, uint32_t value, void *bar) { ST_ASYNC("u32", "r"); }
 /* st_async_u32() of 8 bytes. */
 DEVICE void st_async_u64(void *p, int rank, uint64_t value, void *bar) { ST_ASYNC("u64", "l"); }

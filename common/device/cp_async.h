@@ -1,7 +1,7 @@
 /* cp_async.h - Ampere's asynchronous copy, global to shared memory without registers. PTX 9.7.9.25.3.
  *
  * Each thread copies its own 16 bytes and waits for its own copies; a __syncthreads() after the wait makes the copies
- * of all threads visible to all. These copies are of the generic proxy, like ordinary stores. */
+ * of all threads visible to all. These copies belong to the generic proxy, like ordinary stores. */
 #ifndef CP_ASYNC_H
 #define CP_ASYNC_H
 
@@ -17,8 +17,8 @@ DEVICE void cp_async_16(void *dst, const void *src) {
                  : "memory");
 }
 
-/* cp_async_16() of `bytes` (0..16) from `src` and zeros after them. With bytes = 0 nothing is read. Slower: use it at
- * edges. */
+/* cp_async_16() of `bytes` (0..16) from `src`, and zeros after them. With bytes = 0 nothing is read. It is slower, so
+ * use it at edges. */
 DEVICE void cp_async_16_zfill(void *dst, const void *src, int bytes) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :
@@ -33,15 +33,15 @@ DEVICE void cp_async_commit_group(void) { asm volatile("cp.async.commit_group;" 
     /* This thread waits until at most its n latest groups are unfinished; n is a constant. */ \
     asm volatile("cp.async.wait_group %0;" ::"n"((int)(n)) : "memory")
 
-/* When all copies that this thread has started are done, one arrival at `bar`, among those for which it was
- * initialised: in place of groups and waits. Who waits at `bar` may read what was copied; it says nothing of the
- * thread's own stores. PTX 9.7.13.15.15. */
+/* Instead of groups and waits: when all copies that this thread has started are complete, one arrival at `bar`, one of
+ * those for which it was initialised. A thread that waits at `bar` may read what was copied; the arrival does not
+ * publish this thread's own stores. PTX 9.7.13.15.15. */
 DEVICE void cp_async_mbarrier_arrive_noinc(void *bar) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
-/* cp_async_mbarrier_arrive_noinc(), but the phase in progress first expects one arrival more, and so is no nearer to
- * its end. */
+/* cp_async_mbarrier_arrive_noinc(), but the current phase first expects one more arrival, so that the call does not
+ * bring the phase nearer to its end. */
 DEVICE void cp_async_mbarrier_arrive(void *bar) {
     asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }

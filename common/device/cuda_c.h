@@ -53,8 +53,8 @@ typedef struct CUstream_st *Stream;
 /* Before a loop over register arrays: without it the arrays move to local memory. */
 #define UNROLL _Pragma("unroll")
 #define UNROLL_ONCE _Pragma("unroll 1")
-/* Unrolls by `turns`, even if the number of turns is not known: the end of a turn and the beginning of the next are then
- * one piece of code, which the compiler interleaves. */
+/* Unrolls by `turns`, even if the number of turns is not known: the end of a turn and the beginning of the next are
+ * then one piece of code, which the compiler interleaves. */
 #define UNROLL_BY(turns) _Pragma(STRINGIFY(unroll turns))
 
 #define SHARED_MEMORY(type, name)                                                                                      \

@@ -18,7 +18,7 @@ HOST_DEVICE float e4m3_value(e4m3 bits) {
 
 HOST_DEVICE int e4m3_is_nan(e4m3 bits) { return (bits & 0x7f) == 0x7f; }
 
-/* Round to nearest even, in one step; what is larger than 448 becomes 448, as in cvt.rn.satfinite. */
+/* Rounds to nearest even, in one step; larger values become 448, as in cvt.rn.satfinite. */
 HOST_DEVICE e4m3 round_to_e4m3(double value) {
     double size = fabs(value);
     int sign = signbit(value) ? 0x80 : 0, exponent;
@@ -37,7 +37,7 @@ HOST_DEVICE e4m3 round_to_e4m3(double value) {
 
 #ifdef PTX_FUNCTIONS
 
-/* Four at once, rounded as round_to_e4m3() does, the first in bits 0-7. sm_89. PTX 9.7.9.22 (cvt). */
+/* Packs four, rounded as round_to_e4m3() does, the first in bits 0-7. sm_89. PTX 9.7.9.22 (cvt). */
 DEVICE uint32_t pack_e4m3x4(float x0, float x1, float x2, float x3) {
     uint32_t y;
     asm("{\n"

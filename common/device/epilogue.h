@@ -55,8 +55,8 @@ DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, con
 }
 
 /* Stores a warp's 16 x columns accumulators as the part of C that begins at (row, col). In every 8 columns this lane
- * holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8 further down. columns is a
- * multiple of 8; acc has the size of the next multiple of 32. All 32 lanes. */
+ * holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8 further down. columns is
+ * a multiple of 8; acc has the size of the next multiple of 32. All 32 lanes. */
 DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
     row += (int)threadIdx.x % 32 / 4;
     if (columns % 32 != 0 && col + columns < n) {

@@ -1,7 +1,7 @@
 /* exponent.h - powers of two, and logarithms, as the special-function unit computes them. PTX 9.7.3.
  *
- * An SM has 16 of these results a clock, beside 128 sums or products. Results that are too small for a normal number of
- * fp32 are zero. */
+ * An SM computes 16 of these results per clock, compared with 128 sums or products. Results that are too small for a
+ * normal number of fp32 are zero. */
 #ifndef EXPONENT_H
 #define EXPONENT_H
 

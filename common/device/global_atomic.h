@@ -1,17 +1,17 @@
-/* global_atomic.h - words of global memory by which CTAs talk to each other: flags, counters, locks, sums. Scope .gpu.
+/* global_atomic.h - words of global memory by which CTAs communicate: flags, counters, locks, sums. Scope .gpu.
  * PTX 9.7.13.5 (atom), 9.7.9.8 (ld), 9.7.9.11 (st), 9.7.13.4 (fence); what they order is chapter 8 of the manual.
  *
  * `order` is one of
  *
  *     relaxed  orders nothing but accesses to this word
- *     release  what this thread did before, and what barriers put before that, is handed on with the word
- *     acquire  what was handed on with the word comes before what this thread does from here on
+ *     release  publishes, with the word, what this thread did before, and what barriers order before that
+ *     acquire  orders what was published with the word before what this thread does from here on
  *     acq_rel  both
  *
- * A release needs an acquire that reads its word, or what read-modify-writes have made of it. __threadfence() is both
- * halves for relaxed accesses: what came before it is handed on by those behind it; what those before it have read is
- * acquired. In a CTA a barrier carries it from thread to thread: all threads store, __syncthreads(), one thread
- * releases; one thread acquires, __syncthreads(), all threads load.
+ * A release needs an acquire that reads its word, or a value that read-modify-writes have made of it. __threadfence()
+ * does both for relaxed accesses: accesses after it publish what came before it, and it acquires what accesses before
+ * it have read. In a CTA, barriers extend this to all threads: all threads store, __syncthreads(), one thread releases;
+ * one thread acquires, __syncthreads(), all threads load.
  *
  * Any thread; p is a multiple of 4 bytes, in global memory. */
 #ifndef GLOBAL_ATOMIC_H

@@ -1,7 +1,7 @@
-/* grid.h - the border between two launches in one stream (programmatic dependent launch). sm_90. PTX 9.7.13.13.
+/* grid.h - the boundary between two launches in one stream (programmatic dependent launch). sm_90. PTX 9.7.13.13.
  *
- * A launch with LaunchShape.overlap may start while the launch before it still runs: its CTAs come onto SMs as they
- * fall free, set up their barriers, and wait. */
+ * A launch with LaunchShape.overlap may start while the previous launch still runs: its CTAs start on SMs that become
+ * free, initialise their barriers, and wait. */
 #ifndef GRID_H
 #define GRID_H
 
@@ -9,9 +9,9 @@
 
 #ifdef PTX_FUNCTIONS
 
-/* Waits until the launches before this one have ended and their writes can be seen. Every thread, before its first
- * access to global memory that an earlier launch may have written, or may still read, or a thread that barriers order
- * before it: a producer may wait for the consumers of what it loads. Returns at once in a launch without overlap. */
+/* Waits until the previous launches have ended and their writes are visible. Called by every thread before its first
+ * access to global memory that an earlier launch may have written or may still read, or by a thread that barriers order
+ * before it, such as the producer for its consumers. Returns at once in a launch without overlap. */
 DEVICE void grid_dependency_wait(void) { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 /* The next launch may start as soon as all CTAs of this one have called this or have ended. Any thread. */

@@ -1,10 +1,11 @@
 /* launch_control.h - cluster launch control: a cluster that runs takes over one that has not started. sm_100 and later,
  * sm_120 too. Nothing here has run on such a GPU. Section numbers are of PTX ISA 9.1.
  *
- * A grid has a cluster for each tile. A cluster begins with its own, asks for the next, and works on whatever it is
- * given, until the answer is no: then nothing is left to take, or the GPU wants the SM for something else, and clusters
- * that are left start as ever. An answer is 16 bytes in shared memory, 16-byte aligned, which come as a TMA load does:
- * through the async proxy, counted by an mbarrier. Nobody may ask again who knows that the answer was no. */
+ * A grid has a cluster for each tile. A cluster begins with its own tile, requests the next, and works on the tile that
+ * it gets, until a request fails: then no cluster is left to cancel, or the GPU needs the SM for something else, and
+ * the clusters that are left start as usual. An answer is 16 bytes in shared memory, 16-byte aligned, which arrive as a
+ * TMA load does: through the async proxy, counted by an mbarrier. After a failed request a thread must not request
+ * again. */
 #ifndef LAUNCH_CONTROL_H
 #define LAUNCH_CONTROL_H
 
@@ -12,7 +13,7 @@
 
 #ifdef PTX_FUNCTIONS
 
-/* Asks. The answer's 16 bytes complete on `bar`. One thread. PTX 9.7.13.17. */
+/* Requests a cluster. The answer's 16 bytes complete on `bar`. One thread. PTX 9.7.13.17. */
 DEVICE void launch_try_cancel(void *answer, MBarrier *bar) {
     asm volatile(
         "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%1];" ::"r"(
@@ -20,15 +21,15 @@ DEVICE void launch_try_cancel(void *answer, MBarrier *bar) {
         "r"(shared_address(bar))
         : "memory");
 }
-/* The same; the answer comes to this place in every CTA of the cluster, 16 bytes on the barrier at the place of `bar`
- * in each. sm_100a, and others with an a or f. */
+/* launch_try_cancel() whose answer lands at this offset in every CTA of the cluster, 16 bytes on the barrier at the
+ * offset of `bar` in each. sm_100a, and others with an a or f. */
 DEVICE void launch_try_cancel_multicast(void *answer, MBarrier *bar) {
     asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
                  ".multicast::cluster::all.b128 [%0], [%1];" ::"r"(shared_address(answer)),
                  "r"(shared_address(bar))
                  : "memory");
 }
-/* 1: yes, and the number of the cancelled cluster's first CTA. It reads the answer by an ordinary load. PTX
+/* 1: a cluster was cancelled, whose first CTA's number is returned too. It reads the answer by an ordinary load. PTX
  * 9.7.13.18. */
 DEVICE int launch_query_cancel(const void *answer, int *first_cta) {
     uint32_t given;

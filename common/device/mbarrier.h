@@ -86,9 +86,9 @@ DEVICE void mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
                  __VA_ARGS__                                               \
                  : "memory")
 
-/* mbarrier_arrive() on the barrier at the same offset in CTA `rank` of the cluster. The default, .release.cta, is enough
- * to order earlier reads before later writes, as the release of an empty stage must; the .cluster form costs a fence on
- * every release. */
+/* mbarrier_arrive() on the barrier at the same offset in CTA `rank` of the cluster. The default, .release.cta, is
+ * enough to order earlier reads before later writes, as the release of an empty stage must; the .cluster form costs a
+ * fence on every release. */
 DEVICE void mbarrier_arrive_remote(MBarrier *bar, int rank) {
     MBARRIER_REMOTE("arrive.shared::cluster.b64 _, [remote]", "r"(rank));
 }

@@ -7,9 +7,9 @@
 
 #ifdef PTX_FUNCTIONS
 
-/* Loads four 8x8 matrices of bf16 from shared memory. Lanes 8i..8i+7 give the addresses of the 8 rows (16 bytes each,
- * 16-byte aligned) of matrix i; lane l receives in r[i] elements 2(l % 4) and the next of row l / 4 of matrix i.
- * Conflict-free if the 8 rows of a matrix lie in 8 different 16-byte columns. PTX 9.7.14.5.15. */
+/* Loads four 8x8 matrices of bf16 from shared memory. Lanes 8i..8i+7 supply the addresses of the 8 rows (16 bytes each,
+ * 16-byte aligned) of matrix i; lane l receives in r[i] elements 2(l % 4) and the next of row l / 4 of matrix i. There
+ * are no bank conflicts if the 8 rows of a matrix are in 8 different 16-byte columns. PTX 9.7.14.5.15. */
 DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -26,8 +26,8 @@ DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
                  : "memory");
 }
 
-/* Stores four 8x8 matrices to shared memory: lanes 8i..8i+7 give the addresses of the 8 rows of matrix i, and r[i] of
- * lane l is elements 2(l % 4) and the next of its row l / 4, as ldmatrix_x4() loads them. sm_90. PTX 9.7.14.5.16. */
+/* Stores four 8x8 matrices to shared memory: lanes 8i..8i+7 supply the addresses of the 8 rows of matrix i, and r[i] of
+ * lane l has elements 2(l % 4) and the next of row l / 4, as after ldmatrix_x4(). sm_90. PTX 9.7.14.5.16. */
 DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                  :
@@ -41,8 +41,8 @@ DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
  *     b[0] = B(k = 2t..2t+1, n = g)                         b[1] = B(k = 2t + 8.., n = g)
  *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1)
  *
- * In other types a register holds the four bytes at that place of its row, so the formulas hold with 4 and 16 in place
- * of 2 and 8 for fp8, with 1 and 4 for tf32. ldmatrix_x4() loads the fragments of all types. */
+ * In other types a register holds the four bytes at the same position in the row, so the formulas hold with 4 and 16
+ * instead of 2 and 8 for fp8, with 1 and 4 for tf32. ldmatrix_x4() loads the fragments of all types. */
 #define MMA_SYNC(instruction)                                                                              \
     asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \
@@ -60,7 +60,7 @@ DEVICE void mma_m16n8k16_f16(float d[4], const uint32_t a[4], const uint32_t b[2
 DEVICE void mma_m16n8k32_e4m3(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     MMA_SYNC("m16n8k32.row.col.f32.e4m3.e4m3.f32");
 }
-/* D += A * B of tf32, fp32 whose lower 13 bits do not count: A 16x8, B 8x8. */
+/* D += A * B of tf32, which is fp32 without its lower 13 bits: A 16x8, B 8x8. */
 DEVICE void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]) {
     MMA_SYNC("m16n8k8.row.col.f32.tf32.tf32.f32");
 }

@@ -21,8 +21,8 @@ HOST_DEVICE PipelineState consumer_start_state(void) {
     PipelineState state = {0, 0};
     return state;
 }
-/* The producer starts with parity 1: a fresh empty barrier counts the phase before 0 as complete, so every stage is free
- * in the first lap. */
+/* The producer starts with parity 1: a fresh empty barrier counts the phase before 0 as complete, so every stage is
+ * free in the first lap. */
 HOST_DEVICE PipelineState producer_start_state(void) {
     PipelineState state = {0, 1};
     return state;

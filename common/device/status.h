@@ -1,4 +1,4 @@
-/* status.h - what a call on the host came to; also the exit status of every program. */
+/* status.h - the result of a call on the host; also the exit status of every program. */
 #ifndef STATUS_H
 #define STATUS_H
 
@@ -14,13 +14,13 @@ typedef enum {
     GEMM_UNJUDGED = 5,  /* the CPU model cannot judge the program: a limit of its own, or exit() in a kernel */
 } GemmStatus;
 
-/* What is wrong, in one line without its end. A function on the host that may fail takes a pointer to one for its
- * caller; where that is NULL, the line goes to stderr. */
+/* What is wrong, in one line without its newline. A function on the host that may fail takes a pointer to its caller's
+ * GemmError; if the pointer is NULL, the line goes to stderr. */
 typedef struct {
     char text[512];
 } GemmError;
 
-/* Writes the text. Returns `status`. */
+/* Writes the text and returns `status`. */
 __attribute__((format(printf, 3, 4))) static inline GemmStatus gemm_fails(GemmError *error, GemmStatus status,
                                                                           const char *format, ...) {
     va_list arguments;

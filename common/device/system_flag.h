@@ -1,9 +1,9 @@
 /* system_flag.h - words by which GPUs of one host tell each other how far they have come. Scope .sys. sm_70.
  *
  * A flag orders what a device writes into the memory of another: ordinary stores, and TMA stores that its thread has
- * waited for by bulk_wait_group(0), which is more than bulk_wait_group_read(). The scope of global_atomic.h is .gpu: it
- * reaches the threads of one device, so that a flag of that scope orders nothing here, even if its value arrives. PTX
- * 9.7.13.6 (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
+ * waited for by bulk_wait_group(0); bulk_wait_group_read() is not enough. The scope of global_atomic.h is .gpu, which
+ * is the threads of one device, so a flag of that scope orders nothing here, even if its value arrives. PTX 9.7.13.6
+ * (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
  *
  * Any thread; a flag is an int in the memory of any of the devices. */
 #ifndef SYSTEM_FLAG_H
@@ -23,19 +23,19 @@
                  : "memory");                            \
     return value
 
-/* Adds. What this thread did before, and what barriers put before that, is handed on with the flag. */
+/* Adds, and publishes with the flag what this thread did before and what barriers order before that. */
 DEVICE void system_flag_add_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.release.sys.global.add.s32"); }
 
 /* Adds, and orders nothing but the flag itself. */
 DEVICE void system_flag_add_relaxed(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.relaxed.sys.global.add.s32"); }
 
-/* Stores, and hands on as system_flag_add_release() does. For a flag that one thread sets. */
+/* Stores, and publishes as system_flag_add_release() does. For a flag that one thread sets. */
 DEVICE void system_flag_set_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("st.release.sys.global.s32"); }
 
 /* Stores, and orders nothing but the flag itself. */
 DEVICE void system_flag_set_relaxed(int *flag, int value) { SYSTEM_FLAG_CHANGE("st.relaxed.sys.global.s32"); }
 
-/* The value. What was handed on with it comes before what this thread does from here on. */
+/* The value. Orders what was published with it before what this thread does from here on. */
 DEVICE int system_flag_read_acquire(const int *flag) { SYSTEM_FLAG_READ("acquire"); }
 
 /* The value; orders nothing but the flag itself. */
@@ -47,8 +47,8 @@ DEVICE void system_flag_wait_acquire(const int *flag, int value) {
     }
 }
 
-/* Both halves for relaxed accesses. What came before it is handed on by those behind it; what those before it have read
- * is acquired. CUDA's __threadfence_system(). */
+/* Release and acquire for relaxed accesses: accesses after it publish what came before it, and it acquires what
+ * accesses before it have read. CUDA's __threadfence_system(). */
 DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 #elif defined(GEMM_MODEL)

@@ -1,4 +1,4 @@
-/* tcgen05.h - Blackwell's tensor cores: one thread starts a product, whose accumulator lies in tensor memory. sm_100a,
+/* tcgen05.h - Blackwell's tensor cores: one thread starts a product, whose accumulator is in tensor memory. sm_100a,
  * sm_103a, sm_110a. Nothing here has run on such a GPU: it is assembled, and runs on the CPU model. Section numbers are
  * of PTX ISA 9.1.
  *
@@ -6,15 +6,15 @@
  * the column in the lower. Warp w reaches lanes 32 (w % 4) to 32 (w % 4) + 31 by loads and stores; products reach all.
  * PTX 9.7.16.1.
  *
- * Order. Products, copies, loads and stores are asynchronous. Of one thread, products of one accumulator and shape are in
- * order without a fence, and so is a product after a copy. A commit and its mbarrier show that products and copies are
- * complete, a wait that the warp's loads or stores are. Between threads tcgen05_fence_before() precedes what orders the
- * two (a commit contains it), and tcgen05_fence_after() follows it. PTX 9.7.16.6.
+ * Order. Products, copies, loads and stores are asynchronous. In one thread, products of one accumulator and shape are
+ * in order without a fence, and so is a product after a copy. A commit and its mbarrier show that products and copies
+ * are complete; a wait shows that the warp's loads or stores are. Between threads, tcgen05_fence_before() precedes the
+ * synchronisation (a commit contains it), and tcgen05_fence_after() follows it. PTX 9.7.16.6.
  *
  * Pairs. Two CTAs of a cluster, an even one and the next, multiply together: names end in _pair. A thread of one of
- * them starts the products of both. Each has half of the rows of A, of B, and of D, at the same places of its shared
- * and its tensor memory. A kernel has instructions of pairs or of single CTAs, not both; a cluster_sync() before the
- * first, so that both have started, and before the last, so that none is gone. PTX 9.7.16.5. */
+ * them starts the products of both. Each has half of the rows of A, of B, and of D, at the same offsets of its shared
+ * and its tensor memory. A kernel has instructions of pairs or of single CTAs, not both. It needs a cluster_sync()
+ * before the first, so that both CTAs have started, and before the last, so that neither has ended. PTX 9.7.16.5. */
 #ifndef TCGEN05_H
 #define TCGEN05_H
 
@@ -25,12 +25,12 @@
 #include "wgmma_widths.h"
 
 /* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m
- * = 64 of 8, up to 256. a_major, b_major: 1 if m, or n, lies together in memory. PTX 9.7.16.4.2, as the next three. */
+ * = 64 of 8, up to 256. a_major, b_major: 1 if m, or n, is contiguous in memory. PTX 9.7.16.4.2, as the next three. */
 HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, int b_major) {
     return 1u << 4 | (uint32_t)is_bf16 << 7 | (uint32_t)is_bf16 << 10 | (uint32_t)a_major << 15 |
            (uint32_t)b_major << 16 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
 }
-/* Without this bit of a shape D is fp16, each in the lower half of a column: of kinds without scales. */
+/* Without this bit of a shape, D is fp16, each in the lower half of a column; for kinds without scales. */
 enum { TCGEN05_D_IN_FP32 = 1 << 4 };
 /* Of kind f8f6f4, K-major: a and b are 0 for e4m3, 1 e5m2, 3 e2m3, 4 e3m2, 5 e2m1. Of 6 or 4 bits, 16 elements side by
  * side are the first 12, or 8, bytes of 16. With 1 << 15, or 1 << 16, a, or b, of 8 bits is M- or N-major; n is a
@@ -48,15 +48,15 @@ HOST_DEVICE uint32_t tcgen05_shape_scaled(int a, int b, int scale_is_ue8m0, int 
 
 enum { TCGEN05_SWIZZLE_NONE = 0, TCGEN05_SWIZZLE_128B = 2, TCGEN05_SWIZZLE_64B = 4, TCGEN05_SWIZZLE_32B = 6 };
 
-/* An operand in shared memory. The offsets mean what wgmma's do (wgmma.h); the swizzle has other numbers and place, and
- * bit 46 is set: a descriptor of Hopper's is not one here. A step of k inside a swizzled K-major row is 32 bytes, + 2.
+/* An operand in shared memory. The offsets mean what wgmma's do (wgmma.h); the swizzle has other numbers in other bits,
+ * and bit 46 is set, so a descriptor for wgmma is wrong here. A step of k in a swizzled K-major row is 32 bytes, + 2.
  * PTX 9.7.16.4.1. */
 HOST_DEVICE uint64_t tcgen05_descriptor_fields(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes,
                                                int swizzle) {
     return (uint64_t)(address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4 & 0x3fff) << 16 |
            (uint64_t)(stride_bytes >> 4 & 0x3fff) << 32 | (uint64_t)1 << 46 | (uint64_t)swizzle << 61;
 }
-/* Rows of 16 bytes side by side, as tcgen05.cp takes scales. */
+/* Contiguous rows of 16 bytes, as tcgen05.cp takes scales. */
 HOST_DEVICE uint64_t tcgen05_descriptor_16_byte_rows(uint32_t address) {
     return tcgen05_descriptor_fields(address, 0, 128, TCGEN05_SWIZZLE_NONE);
 }
@@ -67,7 +67,7 @@ HOST_DEVICE uint64_t tcgen05_descriptor_k_major_128b(uint32_t address) {
 
 #ifdef PTX_FUNCTIONS
 
-/* The same of a tile in this CTA's shared memory. */
+/* tcgen05_descriptor_k_major_128b() of a tile in this CTA's shared memory. */
 DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor_k_major_128b(shared_address(tile)); }
 
 #define TCGEN05_ALLOC(group)                                                          \
@@ -88,7 +88,7 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
                  "}\n" ::"r"(d),                                                                          \
                  type(a), "l"(b), "r"(shape), "r"(accumulate)__VA_ARGS__                                  \
                  : "memory")
-/* The one that is chosen, by constants where this is inlined; what is left over is no instruction, which ptxas
+/* Chooses the instruction, by constants where this is inlined. Constants that have none leave a text that ptxas
  * refuses. */
 #define TCGEN05_IF(chosen, one, ...) \
     if ((chosen) && pair) {          \
@@ -121,19 +121,19 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
     TCGEN05_IF_CP(4X256B, "4x256b")                       \
     TCGEN05_NONE
 
-/* Takes columns of tensor memory, 32, 64, 128, 256 or 512, and writes the address to shared memory; waits for other
- * CTAs to free them. A whole warp. By an ordinary store: a barrier must be between it and other warps' reads. No later
- * allocation of the CTA may be larger. PTX 9.7.16.7.1, as the next five. */
+/* Allocates columns of tensor memory, 32, 64, 128, 256 or 512, and writes their address to shared memory; waits until
+ * other CTAs have freed them. A whole warp. The address is an ordinary store, so other warps read it after a barrier.
+ * No later allocation of the CTA may be larger. PTX 9.7.16.7.1, as the next five. */
 DEVICE void tcgen05_alloc(uint32_t *to, int columns) { TCGEN05_ALLOC("1"); }
-/* The same in both CTAs of a pair: a whole warp in each, as many columns; one waits for the other. */
+/* tcgen05_alloc() in both CTAs of a pair: a whole warp in each, as many columns; one waits for the other. */
 DEVICE void tcgen05_alloc_pair(uint32_t *to, int columns) { TCGEN05_ALLOC("2"); }
-/* The CTA will allocate no more: others may. A whole warp. */
+/* The CTA will not allocate again, so others may. A whole warp. */
 DEVICE void tcgen05_relinquish(void) { TCGEN05_RELINQUISH("1"); }
-/* The same in a pair: a warp in each CTA. */
+/* tcgen05_relinquish() in a pair: a warp in each CTA. */
 DEVICE void tcgen05_relinquish_pair(void) { TCGEN05_RELINQUISH("2"); }
-/* Gives them back, all of an allocation, when all that reaches them is over. A whole warp, before the CTA ends. */
+/* Frees the columns of an allocation, after all accesses to them. A whole warp, before the CTA ends. */
 DEVICE void tcgen05_dealloc(uint32_t address, int columns) { TCGEN05_DEALLOC("1"); }
-/* The same in a pair: a warp in each CTA, behind a barrier of both; one may wait for the other. */
+/* tcgen05_dealloc() in a pair: a warp in each CTA, after a barrier of both; each may wait for the other. */
 DEVICE void tcgen05_dealloc_pair(uint32_t address, int columns) { TCGEN05_DEALLOC("2"); }
 
 /* Starts D = A * B (+ D if accumulate), k = 16: a and b descriptors, `shape` of tcgen05_shape_f16(), d in tensor
@@ -141,48 +141,48 @@ DEVICE void tcgen05_dealloc_pair(uint32_t address, int columns) { TCGEN05_DEALLO
 DEVICE void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
     TCGEN05_MMA("1", "f16", "%1", "l", "", );
 }
-/* The same for a pair, one thread of either CTA. m = 256: each CTA has 128 rows of A and D, in order; m = 128: 64, and
- * columns n / 2 on of D lie 64 lanes below the others. Each has n / 2 rows of B. */
+/* tcgen05_mma_f16() of a pair, one thread of either CTA. m = 256: each CTA has 128 rows of A and D, in order; m = 128:
+ * 64, and the columns of D from n / 2 on are 64 lanes below the others. Each CTA has n / 2 rows of B. */
 DEVICE void tcgen05_mma_f16_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
     TCGEN05_MMA("2", "f16", "%1", "l", "", );
 }
-/* The same of one of two kinds, TCGEN05_F16 or _F8F6F4: k = 32, `shape` of tcgen05_shape_f8(). */
+/* tcgen05_mma_f16() of kind TCGEN05_F16, or of _F8F6F4: k = 32, `shape` of tcgen05_shape_f8(). */
 DEVICE void tcgen05_mma(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                         int accumulate) {
     TCGEN05_MMA_PLAIN("%1", "l");
 }
-/* A from tensor memory, in the lanes of D (of a pair with m = 128 in both halves of them): 8 columns, each two
- * neighbours of k, or four of 8 bits. Who has stored it there has waited, tcgen05_wait_st(), and handed it on. */
+/* A is in tensor memory, in the lanes of D (in a pair with m = 128, in both halves of them): 8 columns, each with two
+ * neighbours of k, or four of 8 bits. The threads that stored A have called tcgen05_wait_st() and synchronised. */
 DEVICE void tcgen05_mma_ts(const int kind, const int pair, uint32_t d, uint32_t a, uint64_t b, uint32_t shape,
                            int accumulate) {
     TCGEN05_MMA_PLAIN("[%1]", "r");
 }
 /* Each element is multiplied by its scale first; `shape` of tcgen05_shape_scaled(). k is 32 of TCGEN05_MXF8F6F4, 64 of
- * _MXF4 and _MXF4NVF4, which have two e2m1 to a byte. Scales lie in tensor memory: those of row m of A, or of B, in
+ * _MXF4 and _MXF4NVF4, which have two e2m1 to a byte. Scales are in tensor memory: those of row m of A, or of B, in
  * column m / 32 of lane m % 32 of each quarter, as TCGEN05_32X128B copies them. Each CTA of a pair has those of its
- * rows of A, and of all of B; with m = 128 those of rows n / 2 on of B lie 64 lanes below the others, as
+ * rows of A, and of all of B; with m = 128 those of rows n / 2 on of B are 64 lanes below the others, as
  * TCGEN05_64X128B_01_23 copies them. PTX 9.7.16.10.7. */
 DEVICE void tcgen05_mma_scaled(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                                uint32_t a_scales, uint32_t b_scales, int accumulate) {
     TCGEN05_MMA_SCALED;
 }
 
-/* Starts a copy of K-major rows in shared memory, a descriptor's, to columns from the address on; of a pair in both
- * CTAs, each its own. One thread, which a commit tells of the end; its later products come behind it without. It reads
- * as TMA does: ordinary stores before it need fence_proxy_async(). TCGEN05_128X256B: row m to lane m, 32 bytes to eight
- * columns; _128X128B: 16 bytes to four; _64X128B_02_13: 64 rows, to lanes m and m + 64; _64X128B_01_23: the first 32 of
- * them to lanes m and m + 32, the others to m + 32 and m + 64; _32X128B: 32 rows, to the same lane of each quarter:
- * scales; _4X256B: four rows, to the first lane of each quarter. PTX 9.7.16.9.2. */
+/* Starts a copy of the K-major rows of a descriptor to columns from the address on; in a pair, each CTA's own rows. One
+ * thread: a commit tells it when the copy is complete, and its later products follow the copy without one. The copy
+ * reads through the async proxy: ordinary stores before it need fence_proxy_async(). TCGEN05_128X256B: row m to lane m,
+ * 32 bytes to eight columns; _128X128B: 16 bytes to four; _64X128B_02_13: 64 rows, to lanes m and m + 64;
+ * _64X128B_01_23: the first 32 of them to lanes m and m + 32, the others to m + 32 and m + 64; _32X128B: 32 rows, to
+ * the same lane of each quarter: scales; _4X256B: four rows, to the first lane of each quarter. PTX 9.7.16.9.2. */
 DEVICE void tcgen05_cp(const int shape, const int pair, uint32_t address, uint64_t rows) { TCGEN05_CP_EACH; }
 
-/* The barrier gets an arrival when the products and copies that this thread has started are over. PTX 9.7.16.12.1. */
+/* The barrier gets an arrival when the products and copies of this thread are complete. PTX 9.7.16.12.1. */
 DEVICE void tcgen05_commit(MBarrier *bar) {
     asm volatile(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(bar))
         : "memory");
 }
-/* The same for products of pairs: an arrival at the barriers at this place in all CTAs of the cluster whose bit is set
- * in `mask`. */
+/* tcgen05_commit() for products of pairs: an arrival at the barriers at this offset in all CTAs of the cluster whose
+ * bit is set in `mask`. */
 DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) {
     asm volatile(
         "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
@@ -191,8 +191,8 @@ DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) {
         : "memory");
 }
 
-/* tma_load_2d() into this CTA's shared memory, whose bytes complete on the barrier at the place of `bar` in the even
- * CTA of the pair. PTX 9.7.9.27.1.2. */
+/* tma_load_2d() to this CTA's shared memory; the bytes complete on the barrier at the offset of `bar` in the even CTA
+ * of the pair. PTX 9.7.9.27.1.2. */
 DEVICE void tma_load_2d_pair(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
     asm volatile("cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(dst)),
@@ -200,14 +200,14 @@ DEVICE void tma_load_2d_pair(void *dst, const TensorMap *map, int c0, int c1, MB
                  : "memory");
 }
 
-/* What this thread has started comes before what it does next to hand it on. Each thread. PTX 9.7.16.11.1. */
+/* Orders what this thread has started before its next synchronisation. Each thread. PTX 9.7.16.11.1. */
 DEVICE void tcgen05_fence_before(void) { asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory"); }
-/* What it starts next comes behind what it has just waited for. Each thread. PTX 9.7.16.11.1. */
+/* Orders what this thread starts next after its last synchronisation. Each thread. PTX 9.7.16.11.1. */
 DEVICE void tcgen05_fence_after(void) { asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory"); }
 
 /* The warp waits for its loads: the registers have their values, and the columns may be written. PTX 9.7.16.8.5. */
 DEVICE void tcgen05_wait_ld(void) { asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory"); }
-/* It waits for its stores. PTX 9.7.16.8.5. */
+/* The warp waits for its stores. PTX 9.7.16.8.5. */
 DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory"); }
 
 /* Operands r[i], .., as many as the name says, and their names. */
@@ -283,31 +283,31 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
 #define TCGEN05_ONE(num) (((num) & ((num)-1)) == 0 && (num) <= 128)
 #define TCGEN05_PIECE(num, i) (TCGEN05_ONE(num) ? (num) : (num) - (i) >= 32 ? 32 : 8)
 
-/* Starts the load of registers that lie as `shape` says, one instruction: .x of `num`, a power of two, of up to 128
- * registers. A shape of 16 lanes begins at the first or the 17th lane of the warp's quarter. Lane l has in register i,
- * of a lane from the address's on, a column: TCGEN05_32X32B: lane l, column i; _16X64B: lane l / 4 + 8 (l % 2), column
- * 2 i + l / 2 % 2; _16X128B, 2 num registers: lane l / 4 + 8 (i % 2), column i / 2 * 4 + l % 4; _16X256B, 4 num, as
- * accumulators of wgmma and mma.sync lie: lane l / 4 + 8 (i / 2 % 2), column i / 4 * 8 + l % 4 * 2 + i % 2; _16X32BX2:
- * lane l % 16, column i, in the upper half of the warp i + num. With TCGEN05_PACKED added, which the last has not: the
- * lower halves of columns 2 c and 2 c + 1 for column c. PTX 9.7.16.8.2. */
+/* Starts the load of registers in the order of `shape`, one instruction: .x of `num`, a power of two, of up to 128
+ * registers. A shape of 16 lanes begins at the first or the 17th lane of the warp's quarter. Register i of lane l has,
+ * counted from the address, this lane and column: TCGEN05_32X32B: lane l, column i; _16X64B: lane l / 4 + 8 (l % 2),
+ * column 2 i + l / 2 % 2; _16X128B, 2 num registers: lane l / 4 + 8 (i % 2), column i / 2 * 4 + l % 4; _16X256B, 4 num,
+ * as accumulators of wgmma and mma.sync are: lane l / 4 + 8 (i / 2 % 2), column i / 4 * 8 + l % 4 * 2 + i % 2;
+ * _16X32BX2: lane l % 16, column i, in the upper half of the warp i + num. With TCGEN05_PACKED added, which the last
+ * has not: the lower halves of columns 2 c and 2 c + 1 for column c. PTX 9.7.16.8.2. */
 DEVICE void tcgen05_ld_of(const int shape, const int num, uint32_t *r, uint32_t address) {
     TCGEN05_EACH_SHAPE(TCGEN05_LD, ".pack::16b");
 }
-/* The reverse. */
+/* Starts the store of what tcgen05_ld_of() loads. */
 DEVICE void tcgen05_st_of(const int shape, const int num, uint32_t address, const uint32_t *r) {
     TCGEN05_EACH_SHAPE(TCGEN05_ST, ".unpack::16b");
 }
 
-/* Starts the load of num columns, a constant where this is inlined: by one instruction if that is a power of two of up
- * to 128, else, of a multiple of 8, by several. Lane l of the warp gets those of its quarter's lane l. The registers
- * have their values after tcgen05_wait_ld(). The address's lane is the quarter's first. PTX 9.7.16.8.3. */
+/* Starts the load of num columns, a constant where this is inlined: by one instruction if it is a power of two of up to
+ * 128, otherwise, for a multiple of 8, by several. Lane l of the warp gets those of lane l of its quarter. The
+ * registers are valid after tcgen05_wait_ld(). The address's lane is the first of the quarter. PTX 9.7.16.8.3. */
 DEVICE void tcgen05_ld(const int num, uint32_t *r, uint32_t address) {
     UNROLL
     for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {
         tcgen05_ld_of(TCGEN05_32X32B, TCGEN05_PIECE(num, i), r + i, address + i);
     }
 }
-/* The reverse. PTX 9.7.16.8.4. */
+/* Starts the store of what tcgen05_ld() loads. PTX 9.7.16.8.4. */
 DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
     UNROLL
     for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {

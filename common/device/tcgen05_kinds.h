@@ -1,9 +1,9 @@
-/* tcgen05_kinds.h - names of what tcgen05's instructions choose among, for tcgen05.h and for the model. */
+/* tcgen05_kinds.h - names of the variants of tcgen05's instructions, for tcgen05.h and for the model. */
 #ifndef TCGEN05_KINDS_H
 #define TCGEN05_KINDS_H
 
-/* .kind of tcgen05.mma. Those from MXF8F6F4 on have scales: one for 32 of k, of MXF4NVF4 (.scale_vec::4X) for 16. The
- * last two do the same. */
+/* .kind of tcgen05.mma. Those from MXF8F6F4 on have scales: one for 32 elements of k, in MXF4NVF4 (.scale_vec::4X) for
+ * 16. The last two do the same. */
 typedef enum {
     TCGEN05_F16,
     TCGEN05_F8F6F4,
@@ -13,7 +13,7 @@ typedef enum {
     TCGEN05_MXF4NVF4_2X,
 } Tcgen05Kind;
 
-/* How the registers of a warp lie in tensor memory for tcgen05.ld and .st. With TCGEN05_PACKED added a register has the
+/* Where tcgen05.ld and .st find the registers of a warp in tensor memory. With TCGEN05_PACKED added, a register has the
  * lower halves of two columns: .pack::16b and .unpack::16b. */
 typedef enum { TCGEN05_32X32B, TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B, TCGEN05_16X32BX2 } Tcgen05Registers;
 enum { TCGEN05_PACKED = 8 };

@@ -3,7 +3,8 @@
  * A tensor map, encoded on the host, describes the tensor in global memory (address, sizes, strides, element type) and
  * how a box of it is stored in shared memory (box sizes, swizzle). The destination, the coordinates and the barrier are
  * operands of each copy. Elements outside the tensor are loaded as zero. They are not stored, with one exception: a row
- * that ends inside a 16-byte chunk is stored to the end of that chunk (measured on an H200, tests/conform/README.md). */
+ * that ends inside a 16-byte chunk is stored to the end of that chunk (measured on an H200, tests/conform/README.md).
+ */
 #ifndef TMA_H
 #define TMA_H
 

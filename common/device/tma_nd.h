@@ -33,7 +33,7 @@ typedef struct {
 
 #ifdef PTX_FUNCTIONS
 
-/* Copies of a rank: the names of the coordinates in the instruction, behind %0 .. %2 or %0 .. %1, and the
+/* Copies of a rank: the names of the coordinates in the instruction, after %0 .. %2 or %0 .. %1, and the
  * coordinates. */
 #define TMA_LOAD(rank, at, ...)                                                                        \
     asm volatile("cp.async.bulk.tensor." rank "d.shared::cluster.global.mbarrier::complete_tx::bytes " \
@@ -74,8 +74,8 @@ DEVICE void tma_store_4d(const TensorMap *map, const void *src, int c0, int c1, 
 DEVICE void tma_store_5d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3, int c4) {
     TMA_STORE("cp", "5", "", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
 }
-/* tma_reduce_add_2d() of rank 1. For bf16, fp32 and int32. An element is added as a whole; in which order several
- * copies add to it is open, and so are the last bits of the sum. */
+/* tma_reduce_add_2d() of rank 1. For bf16, fp32 and int32. An element is added as a whole; the order in which several
+ * copies add to it is not defined, and so the last bits of the sum are not. */
 DEVICE void tma_reduce_add_1d(const TensorMap *map, const void *src, int c0) {
     TMA_STORE("cp.reduce", "1", "add.", "%2", "r"(c0));
 }
@@ -84,7 +84,7 @@ DEVICE void tma_reduce_add_5d(const TensorMap *map, const void *src, int c0, int
     TMA_STORE("cp.reduce", "5", "add.", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
 }
 
-/* Advice to L2 for tma_load_2d_hint(): these lines go first. Any thread; a policy is a number that may be kept.
+/* Advice to L2 for tma_load_2d_hint(): evict these lines first. Any thread; a policy is a number that may be kept.
  * PTX 9.7.9.18 (createpolicy). */
 DEVICE uint64_t l2_evict_first(void) {
     uint64_t policy;
@@ -92,7 +92,7 @@ DEVICE uint64_t l2_evict_first(void) {
     return policy;
 }
 
-/* tma_load_2d() with advice to L2 how long to keep the lines, which changes no value. PTX 9.7.9.27.1.2, operand
+/* tma_load_2d() that advises L2 how long to keep the lines; no value depends on it. PTX 9.7.9.27.1.2, operand
  * cache-policy. */
 DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, uint64_t policy) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
@@ -122,7 +122,7 @@ DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MB
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
-/* Host: makes the map of a Tensor. `name` outlives it. Returns GEMM_DEVICE after one line about what was refused. */
+/* Host: encodes the map of a Tensor. `name` must outlive the map. Returns GEMM_DEVICE, and what the driver refused. */
 static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t, GemmError *error) {
 #ifdef GEMM_MODEL
     return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle,

@@ -30,8 +30,8 @@ HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_
 
 enum { WGMMA_SWIZZLE_NONE, WGMMA_SWIZZLE_128B, WGMMA_SWIZZLE_64B, WGMMA_SWIZZLE_32B };
 
-/* From one step of k to the next in a row of 128 bytes, in a descriptor's units of 16 bytes. In every type a step of k is
- * 32 bytes. */
+/* From one step of k to the next in a row of 128 bytes, in a descriptor's units of 16 bytes. In every type a step of k
+ * is 32 bytes. */
 enum { WGMMA_K16_STEP = 32 >> 4 };
 
 /* From one k16 step to the next in an MN-major tile with rows of 128 bytes, in these units: 16 rows. */
@@ -51,10 +51,10 @@ DEVICE uint64_t wgmma_descriptor(const void *tile) {
  * memory. TMA writes it in panels of 64 mn: boxes of 64 columns and as many rows as the tile has k, from a matrix
  * [k][mn].
  *
- * In a panel, row k is 128 bytes, its 64 mn. The swizzle repeats after 8 rows, which is also the instruction's unit: the
- * next 8 k are 1024 bytes further, and this is the stride offset. The next 64 mn are the next panel, and the distance
- * between panels is the leading offset: 128 bytes for each k of the tile if panels follow each other. A step of k is 16
- * rows, 2048 bytes: WGMMA_K16_STEP_MN. */
+ * In a panel, row k is 128 bytes, its 64 mn. The swizzle repeats after 8 rows, which is also the instruction's unit:
+ * the next 8 k are 1024 bytes further, and this is the stride offset. The next 64 mn are the next panel, and the
+ * distance between panels is the leading offset: 128 bytes for each k of the tile if panels follow each other. A step
+ * of k is 16 rows, 2048 bytes: WGMMA_K16_STEP_MN. */
 DEVICE uint64_t wgmma_descriptor_mn(const void *tile, uint32_t panel_bytes) {
     return wgmma_descriptor_fields(shared_address(tile), panel_bytes, 1024, WGMMA_SWIZZLE_128B);
 }
@@ -107,9 +107,9 @@ DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
                  : __VA_ARGS__                                                                                        \
                  : "l"(a), "l"(b), "r"(accumulate))
 
-/* Starts D = A * B (+ D if accumulate), D 64 x n, of two K-major bf16 tiles, by their descriptors. n is 128, 160, 192 or
- * 208, a constant where this is inlined, so one of the instructions remains. All threads of the warpgroup pass the same
- * a, b and accumulate. PTX 9.7.15.5.2. */
+/* Starts D = A * B (+ D if accumulate), D 64 x n, of two K-major bf16 tiles, by their descriptors. n is 128, 160, 192
+ * or 208, a constant where this is inlined, so one of the instructions remains. All threads of the warpgroup pass the
+ * same a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64k16(const int n, float *d, uint64_t a, uint64_t b, int accumulate) {
     switch (n) {
     case 128: WGMMA_128(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
