@@ -51,7 +51,7 @@ typedef struct {
 
     /* As fill_on_host() of kind.h. */
     GemmStatus (*fill)(void *matrix, const OperandShape *shape, const DataSource *source);
-    /* The view's block: C to BF16_UNWRITTEN, everything else to BF16_GUARD. */
+    /* The view's block: C to BF16_UNWRITTEN, all other elements to BF16_GUARD. */
     GemmStatus (*poison)(const ResultView *view);
     /* As reference_part_on_host(); the arrays are the backend's. */
     GemmStatus (*reference)(const ReferencePart *part, double *expected, float *magnitude);
@@ -61,7 +61,7 @@ typedef struct {
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
 
-    /* The model alone: rows of a matrix, from first_row on, lie there; for its reports. For chapters of several
+    /* Only on the model: rows of a matrix, from first_row on, are there; for its reports. For chapters of several
      * ranks: what is allocated and launched from here on belongs to this device; launches are held until
      * run_launches() runs them side by side. */
     void (*name_rows)(const void *rows, const char *name, int first_row, int count, int ld, int element_bytes);
@@ -69,9 +69,9 @@ typedef struct {
     void (*hold_launches)(void);
     GemmStatus (*run_launches)(void);
 
-    /* The model alone: the seed of the next launch's schedule. */
+    /* Only on the model: the seed of the next launch's schedule. */
     void (*set_schedule)(const Options *options, uint64_t seed);
-    /* The model alone: what the last launch did, for --count. */
+    /* Only on the model: what the last launch did, for --count. */
     void (*print_counts)(FILE *out);
 
     /* With a timer. */

@@ -38,10 +38,10 @@ typedef struct Tally {
     int row_min, row_max; /* all wrong ones lie in these rows and columns */
     int column_min, column_max;
     uint64_t guard_before;         /* guard elements overwritten before C, */
-    uint64_t guard_rows;           /* behind its rows, */
+    uint64_t guard_rows;           /* after its rows, */
     uint64_t guard_after;          /* and after it */
     uint64_t guard_first;          /* the first of them, as an index into the block; NOWHERE if none */
-    uint64_t lse_wrong, lse_first; /* attention: logarithms that are wrong or behind the last one, and where */
+    uint64_t lse_wrong, lse_first; /* attention: logarithms that are wrong or after the last one, and where */
     float lse_got, lse_expected;   /* of that one */
     uint64_t workspace_left;       /* bytes of the workspace that a launch did not leave zero */
     /* Largest share of the allowance for accumulation (eps * magnitude) that an element used, beyond its last rounding;
@@ -103,8 +103,8 @@ HOST_DEVICE void tally_start(Tally *tally) {
     tally->row_max = tally->column_max = -1;
 }
 
-/* How far an element is from what it should be: exact data from the exact value rounded to bf16, else from the value
- * itself. NaN for NaN. */
+/* How far an element is from what it should be: exact data from the exact value rounded to bf16, other data from the
+ * value itself. NaN for NaN. */
 HOST_DEVICE double element_error(const ResultView *view, bf16 got, double expected) {
     return fabs((double)bf16_value(got) - (view->exact ? (double)bf16_value(round_to_bf16(expected)) : expected));
 }

@@ -1,4 +1,4 @@
-/* cublas.h - NVIDIA's own GEMM beside ours, from a library that is loaded when it is used. */
+/* cublas.h - NVIDIA's own GEMM for comparison with ours, from a library that is loaded when it is used. */
 #ifndef CUBLAS_H
 #define CUBLAS_H
 

@@ -1,4 +1,4 @@
-/* data.h - the numbers in the matrices. Each element is a function of seed, matrix and index alone, in integer
+/* data.h - the numbers in the matrices. Each element is a function of only seed, matrix and index, in integer
  * arithmetic, so that GPU and CPU make the same matrices without copying them. Host and kernel. */
 #ifndef DATA_H
 #define DATA_H
@@ -24,11 +24,12 @@ enum {
 };
 
 /* Bit patterns the harness leaves where no result is yet, or where none may be. The first two are NaNs; the hardware's
- * conversions make NaNs of the first kind only, so a kernel's own NaN is told from an element never written. */
+ * conversions make NaNs of the first kind only, so a kernel's own NaN can be distinguished from an element never
+ * written. */
 enum {
-    BF16_PADDING = 0x7fff,   /* behind the rows of A and B */
+    BF16_PADDING = 0x7fff,   /* after the rows of A and B */
     BF16_UNWRITTEN = 0x7fd5, /* in C before a checked launch */
-    BF16_GUARD = 0xdead,     /* before C, after C and behind its rows: nobody may write there */
+    BF16_GUARD = 0xdead,     /* before C, after C and after each of its rows: no kernel may write there */
 };
 
 /* "integers", "normal", "zeros", NULL. In options.c. */

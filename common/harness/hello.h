@@ -1,5 +1,5 @@
 /* hello.h - what a hello program has besides its kernel: memory, a wait, and a main() for GPU and CPU model. A hello
- * program is the smallest one that uses a mechanism. It stands beside its chapter as hello_NAME.cu and is built with
+ * program is the smallest one that uses a mechanism. It is next to its chapter as hello_NAME.cu and is built with
  * it.
  *
  *     HELLO(NEEDS_SM90_ANY) {
@@ -10,7 +10,7 @@
  *         return status;
  *     }
  *
- * It runs on a GPU that has what HELLO() asks for, else on the model; hello.c has its options. */
+ * It runs on a GPU that has what HELLO() asks for, otherwise on the model; hello.c has its options. */
 #ifndef HELLO_H
 #define HELLO_H
 

@@ -8,8 +8,8 @@
 #include "options.h"
 
 enum {
-    E4M3_PADDING = E4M3_NAN,   /* behind rows */
-    FP32_PADDING = 0x7fffffff, /* NaN: behind rows of scales */
+    E4M3_PADDING = E4M3_NAN,   /* after rows */
+    FP32_PADDING = 0x7fffffff, /* NaN: after rows of scales */
     INT4_LEAST = -7,           /* a quantiser that divides by the largest size / 7 makes no -8 */
     INT4_MOST = 7,
 };
@@ -39,7 +39,7 @@ typedef struct {
     int columns, ld;
 } OperandShape;
 
-/* The numbers in a problem's operands depend on this and on their place alone. */
+/* The numbers in a problem's operands depend only on this and on their place. */
 typedef struct {
     Kind kind;
     DataKind data;
@@ -51,7 +51,7 @@ HOST_DEVICE int type_bytes(DataType type) {
     return type == TYPE_BF16 ? 2 : type == TYPE_FP32 || type == TYPE_INT32 ? 4 : 1;
 }
 
-/* What lies behind a row: NaN, and behind one of weights -128, which is none. */
+/* What follows a row: NaN, and after a row of weights -128, which is no weight. */
 HOST_DEVICE uint32_t type_padding(DataType type) {
     return type == TYPE_BF16   ? (uint32_t)BF16_PADDING
            : type == TYPE_E4M3 ? (uint32_t)E4M3_PADDING
@@ -159,10 +159,10 @@ typedef union {
 typedef struct {
     Kind kind;
     Gemm gemm;         /* sizes, leading dimensions, a and b */
-    Operands operands; /* all where whoever computes can read them */
+    Operands operands; /* all where the reference can read them */
     int expert, first_row, end_row;
     double eps; /* kind_eps() */
-    int exact;  /* kind_is_exact(): nobody will ask for magnitudes, and the host leaves them out */
+    int exact;  /* kind_is_exact(): no magnitude is needed, and the host leaves them out */
 } ReferencePart;
 
 /* The operands' values, a scale for each 128 of k with them. row and column are C's. */
@@ -295,7 +295,7 @@ int kind_row_unit(Kind kind);
 /* Fills a matrix in host memory. */
 void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source);
 
-/* The value of A[row][k], or of B[column][k], with its scale, from the source alone. */
+/* The value of A[row][k], or of B[column][k], with its scale, only from the source. */
 double source_a(const DataSource *source, const Gemm *gemm, int row, int k);
 double source_b(const DataSource *source, const Gemm *gemm, int expert, int column, int k);
 
@@ -306,7 +306,7 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row);
 /* Is the result of this data exact, in fp32 and in the tensor cores' sums of e4m3? Up to which k?
  *
  * KIND_FP8: a block of 128 has products of at most 16, and so a sum of at most 2^11, and KIND_W4A8 products of at
- * most 28 and sums below 2^12. The tensor cores keep at least 13 bits behind the first one of the largest term, so
+ * most 28 and sums below 2^12. The tensor cores keep at least 13 bits after the first bit of the largest term, so
  * that their unit is 2^-2 at most, and integers lose nothing. Scales are powers of two: in units of the least
  * product of two scales, 2^-2 (KIND_W4A8: of 2^-1, scale_a comes last), all of fp32's sums are integers, which stay
  * below 2^24 up to that k. KIND_BIAS_GELU is exact in nothing but the sum. */
@@ -327,7 +327,7 @@ int kind_max_exact_k(Kind kind);
  * up to K/16 * 2^-24 * |running sum|, which stays below this bound to K = 16384 if all terms have one sign and for any
  * K if the sum walks randomly. The 16 covers the alignment inside the first steps.
  *
- * How tight that is: at K = 8192 with normal data sum|a||b| is 5200 and eps allows 0.24, beside the 2^-8 |ref| of the
+ * How tight that is: at K = 8192 with normal data sum|a||b| is 5200 and eps allows 0.24, next to the 2^-8 |ref| of the
  * last rounding (0.28 on average). A k-tile of 64 left out moves an element by 8 (standard deviation), a k16 step by 4,
  * one product by 1: that makes 95 %, 90 % and 44 % of the elements wrong, and one wrong element is enough. What a right
  * kernel uses of the allowance is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002 for FMAs. */
@@ -339,7 +339,7 @@ double accumulation_eps(int k);
  * KIND_BF16: accumulation_eps(k), of sum|a||b|.
  *
  * KIND_FP8, KIND_W4A8: a k32 step of the tensor cores aligns its 32 products and the accumulator to the largest of
- * them, cuts each off 13 bits behind that one's first bit, and adds. A term loses less than 2^-13 of the largest
+ * them, cuts each off 13 bits after that one's first bit, and adds. A term loses less than 2^-13 of the largest
  * term, L. For any data 34 * 2^-13 * L is the bound of a step. It is far too wide: what is cut off has a random size
  * and the term's sign, and the harness's data have random signs. Then a step loses 2^-13 L sqrt(34 / 3) (standard
  * deviation), with L about a third of the step's sum|a||b|: 1.1 * 2^-13 of it, and n such steps lose 1.1 * 2^-13 /

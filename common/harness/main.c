@@ -139,7 +139,7 @@ static void point_to_map(const ChapterRun *run, const char *replay) {
 
 static long schedules_looked_at; /* on the model */
 
-/* One checked launch. What is wrong with it is told, and how to see it again. */
+/* One checked launch. Prints what is wrong with it, and how to see it again. */
 static GemmStatus check_launch(const Options *options, const Stage *stage, ChapterRun *run, uint64_t seed, long number,
                                Tally *tally) {
     const Problem *problem = run->problem;
@@ -196,7 +196,7 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
     return GEMM_OK;
 }
 
-/* ---- the model's round ------------------------------------------------------------------------------------------ */
+/* ---- the model's round ------------------------------------------------------------------------------------------- */
 
 /* What a run without options adds to the default size. First, for all chapters: edges in every direction; then too
  * few k-tiles to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can.
@@ -312,7 +312,7 @@ static GemmStatus check_size(Options *options, const Stage *stage, const DeviceI
     return status;
 }
 
-/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several. And is told where they
+/* Many bugs need an odd size, a policy or a variant: a reader who names none gets several, and learns where they
  * would still hide. */
 static GemmStatus check_round(const Options *options, const Stage *stage) {
     const Chapter *chapter = stage->chapter;
@@ -338,7 +338,7 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
     return GEMM_OK;
 }
 
-/* Would another schedule have told more? */
+/* Could another schedule show more? */
 static void print_depends(void) {
     const char *depends = model_depends();
     if (depends == NULL) {
@@ -420,7 +420,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     if (stage->chapter->variants) {
         char text[256];
         describe_choice(stage->chapter->variants, &run->gemm, text, sizeof text);
-        if (*text) { /* else launch() will say what is wrong */
+        if (*text) { /* otherwise launch() will say what is wrong */
             printf("kernel   %s\n", text);
         }
     }
@@ -534,7 +534,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         nvml = nvml_open(stage->device.pci_bus_id, no_nvml, sizeof no_nvml);
     }
     if (timed && shape.kind != KIND_BF16) {
-        snprintf(no_cublas, sizeof no_cublas, "here it multiplies bf16 alone");
+        snprintf(no_cublas, sizeof no_cublas, "here it multiplies only bf16");
     } else if (timed) {
         cublas = cublas_open(stage->device.stream, no_cublas, sizeof no_cublas);
     }
@@ -546,7 +546,7 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     printf("chapter  %s: %s\n", stage->chapter->name, stage->chapter->adds);
     print_device(stdout, &stage->device, cublas ? cublas_version(cublas) : 0);
     if (stage->chapter->needs == NEEDS_SM100A && !stage->backend->is_model) {
-        printf("not yet run by us on this GPU: so far the chapter has run on the CPU model alone\n");
+        printf("not yet run by us on this GPU: so far the chapter has run only on the CPU model\n");
     }
     if (timed && !nvml) {
         printf("no driver version and highest clock: %s\n", no_nvml);

@@ -13,8 +13,9 @@ void nvml_close(Nvml *nvml); /* NULL is allowed */
 /* Each returns 0 where the driver does not say. */
 double nvml_sm_mhz(const Nvml *nvml);
 double nvml_max_sm_mhz(const Nvml *nvml);
-double nvml_watts(const Nvml *nvml);  /* at this moment where the driver offers it, else its average over a second */
-double nvml_joules(const Nvml *nvml); /* since the driver was loaded */
+double
+nvml_watts(const Nvml *nvml); /* at this moment where the driver offers it, otherwise its average over a second */
+double nvml_joules(const Nvml *nvml);                                /* since the driver was loaded */
 void nvml_driver_version(const Nvml *nvml, char *text, size_t size); /* empty if unknown */
 
 #endif

@@ -9,7 +9,7 @@
 enum {
     MAX_SIZE = INT_MAX - 65535, /* the largest M, N or K: a padded row, rounded up to a tile, is still an int */
     MAX_ROUNDS = 1000,          /* timed samples of one kernel */
-    MAX_PAD = 4096,             /* extra elements behind a row */
+    MAX_PAD = 4096,             /* extra elements after a row */
     MAX_EXPERTS = 1024,
     DEFAULT_ROUNDS = 5,
     DEFAULT_MODEL_SMS = 4,
@@ -34,8 +34,8 @@ typedef struct {
 /* What is multiplied: C[m][n] = A[m][k] * B[n][k]^T and the like. */
 typedef struct {
     int m, n, k;
-    int pad;   /* extra elements behind the rows of A; twice as many behind those of B, three times behind those of C */
-    Kind kind; /* the chapter's; no option */
+    int pad;     /* extra elements after the rows of A, twice as many after those of B, three times after those of C */
+    Kind kind;   /* the chapter's; no option */
     int experts; /* of a kind that has them */
     Heads heads;
 } Shape;
@@ -75,7 +75,7 @@ typedef struct {
     int help;                 /* --help: print_usage() and exit 0 */
 } Options;
 
-/* Reads argv[1..argc-1] into `options`. Returns 1 if all is acceptable; else 0 and one line without a newline in
+/* Reads argv[1..argc-1] into `options`. Returns 1 if all is acceptable; otherwise 0 and one line without a newline in
  * `message` that names the argument, its value and what is accepted. Starts nothing, prints nothing, leaves argv as it
  * is. --help ends the reading with success. Called by main() and the unit tests. */
 int parse_options(int argc, char *const argv[], Options *options, char message[OPTIONS_MESSAGE_SIZE]);

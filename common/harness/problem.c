@@ -75,7 +75,7 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
     return 0;
 }
 
-/* ---- operands ---- */
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 static Buffer *buffer_of(Problem *problem, OperandId id) {
     Buffer *const buffers[OPERANDS] = {[OPERAND_A] = &problem->a,
@@ -97,7 +97,7 @@ static void **host_copy_of(Problem *problem, OperandId id) {
     return id == OPERAND_B ? &problem->host_b : &problem->host_scale_b;
 }
 
-/* Where the operands are. on_host: what the chapter gets; else what the reference reads. */
+/* Where the operands are. on_host: what the chapter gets; otherwise what the reference reads. */
 static Operands place_operands(const Problem *problem, int on_host) {
     Operands at;
     memset(&at, 0, sizeof at);
@@ -274,7 +274,7 @@ static GemmStatus fetch_mismatch(const Problem *problem, uint64_t place, Mismatc
         GEMM_TRY(backend->copy_out(&mismatch->mirrored, view->expected + (size_t)column * (size_t)view->n + (size_t)row,
                                    sizeof(double)));
     }
-    /* Behind GELU, and with a softmax, nothing is a sum of shares. */
+    /* After GELU, and with a softmax, an element is no sum of shares. */
     if (a_row && b_row && kind_record(problem->shape.kind)->is_sum) {
         DataSource source = source_of(problem);
         int expert = expert_of(problem, row);

@@ -50,8 +50,8 @@ typedef struct Devices {
 /* The problem without its matrices: sizes, leading dimensions as problem_open() makes them, what the device has. */
 Gemm problem_gemm(Shape shape, const DeviceInfo *device);
 
-/* 1 if a problem's buffers and the chapter's workspace (chapter NULL: none) fit in the device's memory; else 0 and one
- * line in `message` that names the sizes, what they need and what there is. */
+/* 1 if a problem's buffers and the chapter's workspace (chapter NULL: none) fit in the device's memory; otherwise 0 and
+ * one line in `message` that names the sizes, what they need and what there is. */
 int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, char message[OPTIONS_MESSAGE_SIZE]);
 
 /* Allocates, for a problem of shape.kind. Rows are padded to a multiple of 16 bytes, and by pad (A), 2 pad (B), 3
@@ -59,7 +59,7 @@ int problem_fits(Shape shape, const Chapter *chapter, const DeviceInfo *device, 
 GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceInfo *device, Shape shape, uint64_t seed);
 /* For what a chapter sees in host memory: zeros, which problem_close() frees. */
 GemmStatus allocate_on_host(void **memory, size_t bytes, const char *name);
-/* The operands alone. */
+/* Only the operands. */
 GemmStatus problem_fill_operands(Problem *problem, DataKind data);
 /* The reference result for the operands as they are; for each expert that has rows. */
 GemmStatus problem_refer(const Problem *problem);

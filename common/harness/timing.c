@@ -58,7 +58,7 @@ static GemmStatus queue_sample(const Backend *backend, const Contestant *contest
 }
 
 /* Queues `launches` launches, at most MAX_HELD, between two events, so that they run back to back, and counts the SM
- * clock right behind them. A burst is too short for the driver's sensors: they lag it, power by a second. */
+ * clock right after them. A burst is too short for the driver's sensors: they lag it, power by a second. */
 static GemmStatus run_sample(const Backend *backend, Contestant *contestant, int launches, double *ms) {
     double mhz = 0;
     GemmStatus status = queue_sample(backend, contestant, launches);

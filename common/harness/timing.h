@@ -40,7 +40,7 @@ typedef struct {
 Spread spread_of(const double *values, int count);
 
 Spread tflops_of(const Contestant *contestant, double flop);
-double mhz_of(const Contestant *contestant); /* mean SM clock, while it ran or right behind each burst; 0 if unknown */
+double mhz_of(const Contestant *contestant);   /* mean SM clock, while it ran or right after each burst; 0 if unknown */
 double watts_of(const Contestant *contestant); /* mean power while it ran; 0 if unknown, as after bursts */
 
 /* `rounds` samples of each contestant with pauses, interleaved, after a rest of 0.3 s at most. C is poisoned before

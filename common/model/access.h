@@ -28,7 +28,7 @@ typedef enum {
     FENCED_SPACES = SPACE_TENSOR, /* those before it */
 } Space;
 
-/* What the generic proxy has done the async proxy sees behind a proxy fence for that space; what the async proxy has
+/* The async proxy sees what the generic proxy has done after a proxy fence for that space; what the async proxy has
  * done everybody sees who knows it to be complete. */
 typedef enum { PROXY_GENERIC, PROXY_ASYNC } Proxy;
 

@@ -1,11 +1,11 @@
-/* event.c - brings a launch's events to those who listen. */
+/* event.c - connects the events of a launch with their listeners. */
 #include "event.h"
 
 #include <string.h>
 
 Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
 
-/* All that HEARS() lists. */
+/* What HEARS() lists. */
 extern const Hearing *const __start_model_hearings[];
 extern const Hearing *const __stop_model_hearings[];
 
@@ -22,7 +22,7 @@ static int is_wanted(ListenerId id) {
     }
 }
 
-/* Whoever begins first ends last. */
+/* The listener that begins first ends last. */
 static int is_reversed(EventKind kind) { return kind == EVENT_CTA_END || kind == EVENT_LAUNCH_END; }
 
 static void add(EventKind kind, Hear *hear) {

@@ -139,13 +139,13 @@ typedef struct {
     HEARS(name, KIND, on_##KIND); \
     static void on_##KIND(const Event *e __attribute__((unused)))
 
-/* Of each kind those who hear it in this launch, then NULL. */
+/* For each kind, the functions that hear it in this launch, then NULL. */
 extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];
 
 /* model.c: options have changed, or a launch begins. */
 void event_connect(void);
 
-/* Of a kind that somebody hears. */
+/* For a kind that has at least one listener. */
 static inline void event_post(const Event *e) {
     Hear *const *hear = event_heard[e->kind];
     do {

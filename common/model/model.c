@@ -3,8 +3,8 @@
  *
  * A device has a few SMs, each with room for one CTA. Clusters run one after the other, which is quick and finds the
  * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. The next one
- * starts beside if all threads wait and one of them polls for another CTA, and under random policies where a thread has
- * executed an atomic.
+ * starts next to it if all threads wait and one of them polls for another CTA, and under random policies where a thread
+ * has executed an atomic.
  *
  * What runs is a set of launches: one, or those that the host has held, of several streams and devices. A launch may
  * begin when the one before it in its stream has ended; otherwise their clusters are one pool. */
@@ -121,7 +121,7 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
     cta->warpgroup = cta_alloc(cta, (size_t)cta->warpgroups * sizeof *cta->warpgroup);
     cta->shared = device.shared_base + (size_t)slot * SHARED_STRIDE;
     cta->shared_bytes = (uint32_t)cluster->launch->shared_bytes;
-    /* Whoever reads what nobody has written sees NaN, not what the last CTA left. */
+    /* A read of bytes that no thread has written gives NaN, not what the last CTA left. */
     memset(cta->shared, 0xff, cta->shared_bytes);
     map_stacks(slot, cta->threads);
     barriers_begin(cta);
@@ -185,7 +185,7 @@ static Launch *next_launch(void) {
     return next;
 }
 
-/* Starts one more beside those that run, if there is one and SMs are free for it. */
+/* Starts one more cluster, if there is one and SMs are free for it. */
 static int start_cluster(void) {
     Launch *l = next_launch();
     if (l == NULL) {
@@ -306,7 +306,7 @@ static void forget_set(void) {
     launch.hold = 0;
 }
 
-/* The index of the launch before in this stream, in the set that is being made. */
+/* The index of the previous launch in this stream, in the set that is being made; -1: none. */
 static int followed(int on, const void *stream) {
     int i = device.launched - 1;
     while (i >= 0 && (device.launch[i].facts.device != on || device.launch[i].facts.stream != stream)) {
@@ -466,7 +466,7 @@ void model_shutdown(void) {
     dwarf_close();
 }
 
-/* ---- what kernels ask about themselves, and say ------------------------------------------------------------------ */
+/* ---- what kernels ask and announce ------------------------------------------------------------------------------- */
 
 ModelIndex model_thread_idx(void) { return (ModelIndex){(unsigned)device.current->id, 0, 0}; }
 ModelIndex model_block_idx(void) { return (ModelIndex){(unsigned)device.current->cta->block, 0, 0}; }

@@ -44,7 +44,7 @@ ModelIndex model_grid_dim(void) __attribute__((const));
 #define warpSize 32
 
 /* Loaded and stored as a whole, which the model is to see: clang copies a struct by memcpy(), which -fsanitize=thread
- * does not tell it. */
+ * does not report. */
 #ifdef __clang__
 typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
 typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
@@ -83,7 +83,7 @@ typedef struct {
     size_t alignment; /* __launch_bounds__ */
 } ModelKernel;
 
-/* The entry copies the parameters from the host, of which -fsanitize=thread must not tell, and so the kernel is a
+/* The entry copies the parameters from the host, which -fsanitize=thread must not report, and so the kernel is a
  * function apart. It is inlined there: gcc for aarch64 would pass parameters with tensor maps, which are 64-byte
  * aligned, as an argument on a multiple of 16 bytes; a variable is aligned everywhere. The linker lists all kernels
  * side by side. */
@@ -175,7 +175,7 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
 #define __any_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ANY, mask, (predicate) != 0, HERE))
 #define __all_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ALL, mask, (predicate) != 0, HERE))
 
-/* all: NULL for match.any; else 1 goes there if all lanes of the mask have the same value, and their mask is
+/* all: NULL for match.any; otherwise 1 goes there if all lanes of the mask have the same value, and their mask is
  * returned. */
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here);
 #define MODEL_MATCH(mask, value, all)                                                      \
@@ -187,7 +187,7 @@ uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here);
 #define __match_any_sync(mask, value) MODEL_MATCH(mask, value, NULL)
 #define __match_all_sync(mask, value, all) MODEL_MATCH(mask, value, all)
 
-/* The lanes that happen to execute this together: here each does so alone. */
+/* The lanes that happen to execute this together: in the model each executes it by itself. */
 uint32_t model_activemask(void);
 #define __activemask() model_activemask()
 void model_nanosleep(unsigned ns);
@@ -289,7 +289,7 @@ int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here);
 void model_mbarrier_wait(void *bar, uint64_t token, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
- * Swizzle of tma.h. Returns GEMM_DEVICE where an argument is not acceptable, and says which and what would be. `name`
+ * Swizzle of tma.h. Returns GEMM_DEVICE if an argument is not acceptable, and names it and what is accepted. `name`
  * must outlive the map. Host. */
 GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *base, int rows, int cols, int ld,
                                int box_rows, int box_cols, int swizzle, GemmError *error);

@@ -1,4 +1,4 @@
-/* model_count.h - what the last launch did, counted, for whoever prints it. Needs ModelOptions.count. */
+/* model_count.h - what the last launch did, in numbers. Needs ModelOptions.count. */
 #ifndef MODEL_COUNT_H
 #define MODEL_COUNT_H
 

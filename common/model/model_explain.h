@@ -75,7 +75,7 @@ typedef struct {
     int a_first, a_last, b_first, b_last;
 } TileFact;
 
-/* Who did something, and where in the source. thread < 0: nobody was seen. */
+/* Which thread did something, and where in the source. thread < 0: none was seen. */
 typedef struct {
     int cta, thread;
     ModelPlace place;
@@ -108,7 +108,7 @@ typedef enum {
 
 typedef struct ModelObserver {
     /* Set by the caller. */
-    const void *a, *b; /* matrices; rows lie so many bytes apart: */
+    const void *a, *b; /* matrices; rows are this many bytes apart: */
     size_t a_row, b_row;
     int a_rows, b_rows;
     Numbering number;
@@ -141,8 +141,8 @@ typedef struct ModelObserver {
     int products;
     TileFact tile[FACT_TILES];
     int tiles;
-    /* Distance in bytes from the top of the stack to the lowest accumulator and behind the highest one, of all threads;
-     * 0: no product was seen. In a launch that numbers or traces accumulators they are given, else found. */
+    /* Distance in bytes from the top of the stack to the lowest accumulator and past the highest one, of all threads;
+     * 0: no product was seen. Given for a launch that numbers or traces accumulators, otherwise found. */
     size_t low, high;
 
     /* The traced element. */
@@ -173,7 +173,7 @@ typedef struct {
     char name[32], type[48];
     uint64_t offset, bytes;
 } ModelMember;
-/* Fills in up to `most`; returns how many there are, 0 if the debug information does not say. *size: of the struct. */
+/* Fills in up to `most`; returns how many there are, 0 if the debug information lacks them. *size: of the struct. */
 int model_shared_members(const ModelObserver *seen, ModelMember *list, int most, uint64_t *size);
 
 /* The constants (enumerators of enums without a name) of a source file, as the compiler computed them. */

@@ -20,7 +20,7 @@ typedef struct {
     unsigned long long seed; /* with the policy, replays a run exactly */
     int barriers;            /* 1: print every event of an mbarrier to stdout */
     const char *journal;     /* a file for the events of the last launch (tell/journal.c); NULL: none */
-    int sms;                 /* SMs of the modelled GPU: what Gemm.sm_count says; 0: 4 */
+    int sms;                 /* SMs of the modelled GPU: the value of Gemm.sm_count; 0: 4 */
     int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
     int patience;            /* seconds of CPU time without an event after which a loop is called endless; 0: 20 */
     int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once per launch */
@@ -34,7 +34,7 @@ typedef struct {
     int quiet;               /* 1: print no report; model_report() still has them */
     int first_block, blocks; /* run only these CTAs, whole clusters; blocks 0: all of them, -1: none */
     int launch;              /* of the launches that follow, only this one takes place, from 1; 0: all */
-    struct ModelObserver *observer; /* gets what a launch sets up (model_explain.h); NULL: nobody */
+    struct ModelObserver *observer; /* gets what a launch sets up (model_explain.h); NULL: none */
 } ModelOptions;
 
 /* Before a launch; holds for all launches that follow. */
@@ -43,8 +43,8 @@ void model_configure(const ModelOptions *options);
 /* Several devices, from 0 to 7, each with `sms` SMs and memory of its own, which the others reach. What is allocated
  * and launched from here on belongs to this one. */
 void model_use_device(int device);
-/* Launches are held from here on, and run side by side by model_run_launches(): those of one stream of a device one
- * after the other, those of different ones in no order but the one that their flags make (common/device/system_flag.h).
+/* Holds launches back from here on; model_run_launches() runs them side by side. Launches of one stream of a device run
+ * one after the other, and only their flags order launches of different streams (common/device/system_flag.h).
  * The host waits for all of them. */
 void model_hold_launches(void);
 /* GEMM_MODEL_BUG if the model reported a bug. */
@@ -86,7 +86,7 @@ void model_forget_reports(void);
 const char *model_rule_name(ModelRule rule);
 
 /* What no launch has reached so far, by index, a phrase each: a kernel of this program that has not run, a ring of
- * mbarriers that has not gone round twice. NULL: no more. Holds until the next call. */
+ * mbarriers that has not wrapped around twice. NULL: no more. Valid until the next call. */
 const char *model_unreached(int index);
 
 /* The first thing that a kernel did, in all launches so far, that another schedule may change: "FILE:LINE ...". NULL:

@@ -1,13 +1,13 @@
-/* model_trace.h - what happened in a launch, or in several: the events that the model and a GPU record, for whoever
- * draws them, and those of the model's launches with ModelOptions.trace. Also for CUDA C++. */
+/* model_trace.h - what happened in a launch, or in several: the events that the model and a GPU record for
+ * a timeline, and those of the model's launches with ModelOptions.trace. Also for CUDA C++. */
 #ifndef MODEL_TRACE_H
 #define MODEL_TRACE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a warp does, or waits for; and what goes on beside the warps. Of a warp one kind at a time, of each asynchronous
- * unit several. */
+/* What a warp does or waits for, and the asynchronous work next to it. Of a warp one kind at a time, of each
+ * asynchronous unit several. */
 typedef enum {
     TRACE_BARRIER,   /* a warp waits at __syncthreads() or a numbered barrier; index: its number */
     TRACE_WAIT,      /* a warp waits for an mbarrier; name, stage; index: the parity it waits for */
@@ -17,7 +17,7 @@ typedef enum {
     TRACE_MMA,       /* a warp issues mma.sync; on 01: multiplies in its FMA units */
     TRACE_WGMMA_WAIT, /* a warp waits for wgmma groups; index: groups that may be unfinished */
     TRACE_STORE_WAIT, /* a warp waits for bulk stores; index: groups that may be unfinished */
-    TRACE_EXP2,       /* a warp computes some, with what lies between them */
+    TRACE_EXP2,       /* a warp computes exponentials, with the instructions between them */
     TRACE_EPILOGUE,   /* a warp converts and stores its accumulators */
     TRACE_TILE,       /* a warp takes a tile of C; begin = end; row, col: the tile's */
     TRACE_CTA,        /* asynchronous: the CTA's life, from its first event to its last */
@@ -25,17 +25,17 @@ typedef enum {
                          number in this warp; unit: the warp. On the model, in 02, its ordinary loads of a k-tile too */
     TRACE_LOAD,       /* asynchronous: the copy engine brings a box, on a GPU all boxes of a phase; name, stage: its
                          barrier; bytes */
-    TRACE_STORE,      /* asynchronous: the copy engine takes a group of boxes away; index: its number; unit: the warp */
+    TRACE_STORE,      /* asynchronous: the copy engine stores a group of boxes; index: its number; unit: the warp */
     TRACE_WGMMA,      /* asynchronous: the tensor cores work on a wgmma group; index: its number; unit: warpgroup */
     TRACE_KINDS
 } TraceKind;
 
 typedef struct {
     uint64_t begin, end; /* in the trace's unit */
-    int cta;             /* block index; behind those of the launches before, if there are several */
+    int cta;             /* block index; of several launches, counted on from the previous launch */
     int sm;              /* the SM it ran on; on the model the one that was free first */
     int warp;            /* in its CTA; -1 for asynchronous work */
-    int unit;            /* asynchronous: see the kinds; 0 else */
+    int unit;            /* asynchronous: see the kinds; otherwise 0 */
     int index;           /* see the kinds */
     int stage;           /* of a barrier: its place in its array, -1 if it has none */
     int bytes;           /* of a load */

@@ -110,7 +110,7 @@ static void learn_names(Decoder *d, int warp) {
     }
 }
 
-/* When somebody first stopped waiting for this barrier after `issue`: its phase was complete then. 0: nobody. A load is
+/* When a warp first stopped waiting for this barrier after `issue`: its phase was complete then. 0: none did. A load is
  * issued when all have passed the phase before, so it is no older phase that they waited for. */
 static uint64_t first_wait_after(const Decoder *d, uint32_t address, uint64_t issue) {
     uint64_t first = 0;
@@ -252,7 +252,7 @@ static void decode_warp(Decoder *d, int warp) {
         case TRACE_LOAD:
             phase = phase_of(phases, &phase_count, MAX_PHASES, r[i].data);
             if (phase != NULL && phase->loads > 0 && started_before_a_wait(d, phase, begin)) {
-                land(d, phase, 0); /* nobody looked when the phase before completed */
+                land(d, phase, 0); /* no warp looked when the previous phase completed */
             }
             e = add(d, TRACE_LOAD, begin, begin);
             if (phase != NULL) {
@@ -314,7 +314,7 @@ static void decode_warp(Decoder *d, int warp) {
     }
 }
 
-/* Groups of copies that nobody has waited for are empty: kernels commit them to keep count. */
+/* Groups of copies that no warp has waited for are empty: kernels commit them to keep count. */
 static void drop_empty_copies(Decoder *d) {
     size_t kept = d->begin;
     for (size_t i = d->begin; i < d->trace->count; i++) {
@@ -326,8 +326,8 @@ static void drop_empty_copies(Decoder *d) {
     d->trace->count = kept;
 }
 
-/* The next event from *at on of this warp at this barrier; NULL if there is none. *at is then behind it. */
-static TraceEvent *next_meeting(TraceEvent *event, size_t count, int warp, int id, size_t *at) {
+/* The next event from *at on of this warp at this barrier; NULL if there is none. *at is then past it. */
+static TraceEvent *next_wait(TraceEvent *event, size_t count, int warp, int id, size_t *at) {
     while (*at < count) {
         TraceEvent *e = &event[(*at)++];
         if (e->kind == TRACE_BARRIER && e->warp == warp && e->index == id) {
@@ -343,7 +343,7 @@ void trace_settle_barriers(TraceEvent *event, size_t count) {
         size_t at[TRACE_CTA_WARPS] = {0};
         TraceEvent *of[TRACE_CTA_WARPS], *first[TRACE_CTA_WARPS];
         for (int warp = 0; warp < TRACE_CTA_WARPS; warp++) {
-            first[warp] = of[warp] = next_meeting(event, count, warp, id, &at[warp]);
+            first[warp] = of[warp] = next_wait(event, count, warp, id, &at[warp]);
         }
         for (int met = 1; met;) {
             uint64_t last = 0;
@@ -354,7 +354,7 @@ void trace_settle_barriers(TraceEvent *event, size_t count) {
             for (int warp = 0; warp < TRACE_CTA_WARPS; warp++) {
                 if (of[warp]) {
                     of[warp]->end = of[warp]->end < last ? last : of[warp]->end;
-                    of[warp] = next_meeting(event, count, warp, id, &at[warp]);
+                    of[warp] = next_wait(event, count, warp, id, &at[warp]);
                     met |= of[warp] != NULL;
                 }
             }
@@ -421,7 +421,7 @@ GemmStatus trace_place_products(Trace *trace) {
         int waited = e->row;
         uint64_t begin = e->begin > free_at ? e->begin : free_at, done = begin + (uint64_t)e->bytes;
         e->end = waited || done > e->end ? e->end : done;
-        if (begin >= e->end) { /* it did not run behind the others but between them */
+        if (begin >= e->end) { /* it did not run after the others but between them */
             uint64_t least = e->end - (uint64_t)e->bytes;
             begin = e->begin > least ? e->begin : least;
         }

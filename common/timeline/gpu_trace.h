@@ -16,7 +16,7 @@
  * TRACE_WGMMA_WAIT          the wait, and the group of wgmma committed before it. data: the group's begin, 0 if there
  *                           is none. number: groups that may be unfinished, and above RECORD_PRODUCTS bits the sum
  *                           of the group's N, which says how long the tensor cores need for it
- * TRACE_WGMMA               a group without a wait behind its commit; number: the sum of its N
+ * TRACE_WGMMA               a group without a wait after its commit; number: the sum of its N
  *
  * and the RECORD_ kinds. */
 enum {
@@ -91,8 +91,8 @@ GemmStatus recorder_begin(void);
 GemmStatus recorder_end(Trace *trace);
 void recorder_close(void);
 
-/* Called by every launch of a traced kernel; whoever links one provides it (gpu_recorder.cu). Buffers for a launch of
- * `ctas` CTAs of `threads`, of the kernel `name`. GEMM_DEVICE after one line on stderr. */
+/* Called by every launch of a traced kernel; the program that links one provides it (gpu_recorder.cu). Buffers for a
+ * launch of `ctas` CTAs of `threads`, of the kernel `name`. GEMM_DEVICE after one line on stderr. */
 GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffers *buffers);
 
 #ifdef __cplusplus

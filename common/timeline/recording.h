@@ -31,7 +31,7 @@ int recording_launches(const Recording *recording);
 int recording_launch_of(const Recording *recording, int cta);
 /* "gemm_kernel, CTA 3 of 16": a CTA by its place in its launch; of a single launch "CTA 3 of 16". Returns text. */
 const char *recording_cta_text(const Recording *recording, int cta, char *text, size_t size);
-/* The launch's CTA that is drawn beside `cta`: that one itself if it is of this launch, else the lowest that is there;
+/* The launch's CTA that is drawn next to `cta`: that one itself if it is of this launch, otherwise the lowest one;
  * -1: none. */
 int recording_cta_of_launch(const Recording *recording, int launch, int cta);
 
@@ -41,12 +41,12 @@ int recording_whole_cta(const Recording *recording);
 /* From the SM's first event to its last. */
 void recording_span(const Recording *recording, uint64_t *begin, uint64_t *end);
 /* Share of [begin, end) in which the SM's tensor cores had work: for each of the four the union of the products of all
- * its CTAs. cta: of that one alone; -1: of all. */
+ * its CTAs. cta: only of that one; -1: of all. */
 double recording_busy(const Recording *recording, int cta, uint64_t begin, uint64_t end);
 /* FLOP of the SM's tiles / (its cycles x peak). 0 on the model, whose steps are no cycles. */
 double recording_efficiency(const Recording *recording);
 
-/* Removes what could not be written whole. Leaves alone what is no plain file, as /dev/null. */
+/* Removes a file that could not be written whole, unless it is no plain file, such as /dev/null. */
 void remove_output(const char *path);
 
 /* As text, one event a line; for drawing it elsewhere. Return 1; 0 after a line on stderr that names `path`. */

@@ -169,14 +169,14 @@ static int add_tensor_rows(Timeline *timeline) {
             return 0;
         }
     }
-    if (timeline->row[timeline->rows - 1].count == 0) { /* it is alone */
+    if (timeline->row[timeline->rows - 1].count == 0) { /* no other CTA shares the SM */
         free(timeline->row[--timeline->rows].span);
         free(timeline->row[--timeline->rows].span);
     }
     return 1;
 }
 
-/* What a CTA's warps do, by which roles are told apart. */
+/* What a CTA's warps do, which tells their roles. */
 typedef struct {
     unsigned kinds[MAX_WARPS]; /* bit 1 << TraceKind */
     unsigned async;            /* the same of the asynchronous units */
@@ -437,7 +437,7 @@ static int find_life(const Trace *trace, Part *part) {
     return part->begin != UINT64_MAX;
 }
 
-/* The CTA that is asked for, and unless it shall be alone one of each other launch. 0 if it is not there. */
+/* The CTA that is asked for and, unless only that one is wanted, one of each other launch. 0 if it is not there. */
 static int find_parts(Timeline *timeline, int alone) {
     const Recording *recording = timeline->recording;
     int wanted = recording_launch_of(recording, timeline->cta), found = 0;

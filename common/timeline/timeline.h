@@ -82,7 +82,7 @@ typedef struct {
     const Recording *recording;
     int cta;                       /* the one asked for, or the first part's */
     uint64_t begin, end;           /* of its life, or that of all parts; times of spans are on the same clock */
-    Part part[MAX_TRACE_LAUNCHES]; /* one for each launch, in their order; or that CTA alone */
+    Part part[MAX_TRACE_LAUNCHES]; /* one for each launch, in their order; or only that CTA */
     int parts;
     uint64_t window_begin, window_end; /* what is drawn */
     Row row[MAX_ROWS];
@@ -111,7 +111,7 @@ int timeline_detail(const Timeline *timeline, uint64_t *begin, uint64_t *end);
 
 /* In text of `columns` columns, with the figures about the tensor cores and what was lost. */
 void timeline_print(FILE *out, const Timeline *timeline, int columns);
-/* Of the terminal behind `out`; else of COLUMNS; else 100. */
+/* Of the terminal that `out` is; otherwise of COLUMNS; otherwise 100. */
 int terminal_columns(FILE *out);
 
 /* A picture for a page of 960 pixels. */

@@ -19,7 +19,8 @@ enum {
     MOST_LINES = 48, /* from loads to waits; more are not readable */
 };
 
-/* Waits that are pale alike have a pattern each, and all else differs in brightness: pictures are also read in grey. */
+/* Waits that are pale alike have a pattern each, and all others differ in brightness: pictures are also read in
+ * grey. */
 static const struct {
     const char *name, *mark;
     int size, turn;
@@ -134,7 +135,7 @@ static void grid(FILE *out, const Scale *s, double zero, double top, double bott
 typedef struct {
     double y, height;
     int lanes;
-    int tiles; /* names stand above */
+    int tiles; /* their names are above */
 } Place;
 
 /* The lane of each span of an asynchronous row: the first that is free. Returns how many there are. */

@@ -73,7 +73,7 @@ static void event_name(char *name, size_t size, const TraceEvent *e) {
     }
 }
 
-/* Of the phase that a wait is for, or that counts a load; -1 if nobody has waited for the load. */
+/* Of the phase that a wait is for, or that counts a load; -1 if no warp has waited for the load. */
 static int parity_of(const Timeline *t, const TraceEvent *e) {
     for (size_t i = 0; e->kind == TRACE_LOAD && i < t->landed_count; i++) {
         if (t->landed[i].load == e) {
@@ -216,7 +216,7 @@ static int write_cta(Writer *w, int cta, int sm) {
  * tracks where it begins. */
 static void write_launches(Writer *w) {
     const Trace *trace = &w->recording->trace;
-    const int pid = trace->ctas; /* behind the CTAs' */
+    const int pid = trace->ctas; /* after the CTAs' */
     metadata(w, "process_name", pid, 0, "kernels on this SM", 0);
     for (int launch = 0; launch < trace->launches; launch++) {
         uint64_t begin = UINT64_MAX, end = 0;

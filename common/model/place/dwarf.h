@@ -21,8 +21,8 @@ int64_t dwarf_sleb(Bytes *b);
 const char *dwarf_string(Bytes *b);
 void dwarf_skip(Bytes *b, uint64_t bytes);
 
-/* The unit at the front of *all, behind its length and version, into *unit; *all moves behind it. Returns the version,
- * 0 if there is no unit that is whole. */
+/* The unit at the front of *all, without its length and version, into *unit; *all moves past it. Returns the version,
+ * 0 if there is no complete unit. */
 int dwarf_unit(Bytes *all, Bytes *unit);
 
 /* A value of this form. Strings go to *text. Unknown forms take all of the bytes. */

@@ -1,4 +1,4 @@
-/* layout.h - which member of the kernel's shared-memory struct lies at an offset. */
+/* layout.h - the member of the kernel's shared-memory struct at an offset. */
 #ifndef LAYOUT_H
 #define LAYOUT_H
 
@@ -8,7 +8,7 @@
 #include "../model_explain.h"
 
 /* "s->a[1][512]" for byte `offset` of memory that `type` describes in the source file `file`, with `variable` "s". An
- * empty string if the debug information does not say. Returns text. */
+ * empty string if the debug information lacks it. Returns text. */
 const char *layout_text(const char *file, const char *type, const char *variable, uint64_t offset, char *text,
                         size_t size);
 

@@ -11,7 +11,7 @@ void line_init(void);
  * text. */
 const char *site_text(Site site, char *text, size_t size);
 
-/* The source line itself without its indentation, if the file can be read from here; else an empty string. */
+/* The source line itself without its indentation, if the file can be read from here; otherwise an empty string. */
 const char *site_source(Site site, char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* costs.h - how many steps things take, for the timeline alone.
+/* costs.h - how many steps things take, only for the timeline.
  *
  * A step is about a clock cycle of an H200's SM that has its data in L2. These are proportions, so that a picture shows
  * what waits for what and what overlaps; they are no prediction of a speed. Nothing that the model judges depends on

@@ -25,7 +25,7 @@ typedef enum {
 
 enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
-/* One instruction of a warp: what each lane takes. */
+/* One instruction of a warp: what each lane accesses. */
 typedef struct {
     Site site;
     CountedAccess how;
@@ -47,7 +47,7 @@ typedef struct WarpCount {
     int first[SITES]; /* of groups, by hash */
     SiteUse site[2 * SITES];
     int sites;
-    uint32_t in_barrier;                 /* lanes that have come to the CTA's barrier */
+    uint32_t in_barrier;                 /* lanes that have arrived at the CTA's barrier */
     const uint32_t *fragment[FRAGMENTS]; /* loaded since the last mma.sync: lane 0's registers */
     int fragments;
 } WarpCount;

@@ -1,4 +1,4 @@
-/* depends.c - what a thread did that another schedule may change. model_depends() (model_host.h) tells it.
+/* depends.c - what a thread did that another schedule may change. model_depends() (model_host.h) reports it.
  *
  * Of an mbarrier a kernel learns nothing but that a phase is complete, if each no is followed by the same question, for
  * which the thread has kept nothing of the no (schedule.c compares its stack and registers), or by a wait, for which
@@ -24,7 +24,7 @@ static struct {
     Question *question;
     int questions, capacity;
     int launches;     /* that a claim is about */
-    int in_vain;      /* threads that have been told no last */
+    int in_vain;      /* threads whose last question was answered with no */
     const char *what; /* the first other thing; NULL: none */
     Site site;
 } seen;
@@ -40,7 +40,7 @@ static Question *question_at(Site site) {
     return &seen.question[seen.questions++];
 }
 
-/* The thread does something else than to ask again. */
+/* The thread does something other than asking again. */
 static void goes_on(Thread *t) {
     if (t->asked_in_vain != 0) {
         question_at(t->asked_in_vain)->used = 1;

@@ -18,7 +18,7 @@
 static struct {
     FILE *out;
     int reports; /* written, or from before this launch */
-    /* What is about to be counted: a piece of a load, or an answer of launch control; and the CTA in which it lies. */
+    /* What is about to be counted: a piece of a load, or an answer of launch control; and the CTA that gets it. */
     const char *map;
     uint32_t offset;
     const Cta *into; /* NULL: that of the barrier */
@@ -48,7 +48,7 @@ static void print_text(const char *name, const char *text) {
 
 static void head(const char *what) { print("{\"step\":%llu,\"what\":\"%s\"", device.step, what); }
 
-/* A judge speaks before what it speaks of is done: its reports come before the line of that. */
+/* A judge reports before the event takes effect, so its reports come before the line of the event. */
 static void print_reports(void) {
     for (; journal.reports < model_reports(); journal.reports++) {
         const ModelReport *report = model_report(journal.reports);
@@ -59,7 +59,7 @@ static void print_reports(void) {
     }
 }
 
-/* Where something lies in shared memory: its offset, and its name, "s->a[1][0]". */
+/* A place in shared memory: its offset, and its name, "s->a[1][0]". */
 static void print_shared(const Cta *cta, uint32_t offset) {
     char text[128];
     const Launch *l = launch_of(cta);

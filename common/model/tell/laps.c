@@ -1,7 +1,7 @@
-/* laps.c - how often each ring of mbarriers has gone round, and which kernels have run. What they have not reached is
- * told by model_unreached() (model_host.h).
+/* laps.c - how often each ring of mbarriers has wrapped around, and which kernels have run. model_unreached()
+ * (model_host.h) names what they have not reached.
  *
- * A ring is an array of mbarriers of one mbarrier_init(). It has gone round as often as the slowest of
+ * A ring is an array of mbarriers of one mbarrier_init(). It has wrapped around as often as the slowest of
  * them has completed a phase, in the CTA where that is most: only from the second lap on is a stage refilled that
  * somebody may still read, and waited for by both parities. */
 #include <stdio.h>
@@ -93,7 +93,7 @@ const char *model_unreached(int index) {
         if (r->laps < LAPS_WANTED && index-- == 0) {
             snprintf(text, sizeof text,
                      "the ring %s[%d] of %s has wrapped around %s: bugs of a refilled stage do not show", r->array,
-                     r->barriers, r->kernel, r->laps == 0 ? "less than once" : "once only");
+                     r->barriers, r->kernel, r->laps == 0 ? "less than once" : "only once");
             return text;
         }
     }

@@ -233,7 +233,7 @@ ON(observe, TMA_LOAD) {
     }
 }
 
-/* ---- what lies in shared memory ---------------------------------------------------------------------------------- */
+/* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
 /* Who wrote this byte last. */
 static const char *writer_of(const Cta *cta, uint32_t offset, Doer *who) {

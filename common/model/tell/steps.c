@@ -40,7 +40,7 @@ typedef struct {
     int busy;
     TraceKind kind;
     uint64_t begin, end;
-    /* When the shared memory's path is free for it; fragments on their way, by lane 0's registers. */
+    /* When the shared memory's path is free for it; fragments in flight, by lane 0's registers. */
     uint64_t shared;
     struct {
         uintptr_t address;
@@ -54,7 +54,7 @@ typedef struct {
     uint64_t begun, traced;                                        /* groups */
 } WarpgroupSteps;
 
-/* When its last arrival came; when those who wait may go on. */
+/* When its last arrival came; when the waiting threads may go on. */
 typedef struct BarrierSteps {
     uint64_t arriving, released;
 } BarrierSteps;
@@ -165,7 +165,7 @@ static void went_on(const Cta *cta, TraceKind kind, int unit, uint64_t begin, ui
 
 static uint64_t time_of(const Thread *t) { return t->steps->time; }
 
-/* What the launches before have left: those that follow make a trace of their own. */
+/* Forgets earlier launches: the following ones make a trace of their own. */
 ON(steps, CONFIGURED) {
     device.order = NULL;
     trace.count = 0;
@@ -372,7 +372,7 @@ ON(steps, TMEM_ACCESS) {
     worked(e->warp, TRACE_EPILOGUE, begin, begin + cost);
 }
 
-/* Fragments are on their way while the warp goes on: whoever uses the register waits. */
+/* Fragments are in flight while the warp goes on: the product that uses the register waits. */
 ON(steps, WARP_ACCESS) {
     WarpSteps *s = steps_of(e->warp);
     const int stores = access_flags(e->access) & WRITES;
@@ -526,7 +526,7 @@ ON(steps, MBARRIER_PASSED) {
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
-/* The engine of a CTA is busy with loads, or with stores, for so many more steps; returns until when. */
+/* The engine of a CTA is busy with loads, or with stores, for this many more steps; returns until when. */
 static uint64_t engine(const Thread *t, uint64_t *busy, uint64_t steps) {
     *busy = later(*busy, t->steps->time) + steps;
     return *busy;
