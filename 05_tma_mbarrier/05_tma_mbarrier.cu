@@ -94,9 +94,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 
     /* Step 1: roles and barriers. Which tile of C, which part of it. */
     Tile tile = tile_at((int)blockIdx.x, ceil_div(p.g.m, BM), ceil_div(p.g.n, BN), TILE_GROUP);
-    int warp = warp_uniform((int)threadIdx.x / 32);
+    int warp = warp_uniform((int)threadIdx.x / 32); /* the compiler now knows that it is one number per warp */
     int warp_m = warp % WARPS_M, warp_n = warp / WARPS_M;
-    if (warp == 0 && elect_one()) {
+    if (warp == 0 && elect_one()) { /* one thread of the warp, the same one every time */
         tma_prefetch_map(&p.map_a);
         tma_prefetch_map(&p.map_b);
         mbarrier_init(s->full, STAGES, 1);

@@ -89,7 +89,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
         wgmma_fence();
         UNROLL
-        for (int step = 0; step < STEPS; step++) {
+        for (int step = 0; step < STEPS; step++) { /* the first product sets acc, the others add to it */
             wgmma_m64n256k16(acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
         }
         wgmma_commit_group();

@@ -7,7 +7,7 @@
 #define GEMM_H
 
 /* A chapter is one .cu file in the common subset of C11 and CUDA C++. nvcc compiles it for the GPU; a C compiler with
- * -DGEMM_MODEL compiles the same file for the CPU model. It exports one Chapter record and keeps all else static. The
+ * -DGEMM_MODEL compiles the same file for the CPU model. It exports one Chapter record; everything else is static. The
  * harness (common/harness) supplies main(): options, data, the reference, the check, the timing, the report. Chapters
  * beyond the ladder may have problems of another kind. */
 
@@ -21,10 +21,10 @@
 #include "device/cuda_c.h"
 #include "device/launch.h"
 
-/* One multiplication. Pointers are device pointers on the GPU, ordinary ones on the model.
- * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, that is lda, ldb, ldc are
- * multiples of 8. What lies between the end of a row and its leading dimension is not part of the matrix: it may hold
- * anything, a kernel must not use it and must not write it. */
+/* One multiplication. Pointers are device pointers on the GPU, ordinary pointers on the model.
+ * The caller guarantees: m, n, k >= 1; every pointer and every row start is 16-byte aligned, so lda, ldb, ldc are
+ * multiples of 8. The elements between the end of a row and its leading dimension do not belong to the matrix: they may
+ * hold anything, and a kernel must neither use nor write them. */
 typedef struct {
     int m, n, k;
     int lda, ldb, ldc; /* elements from one row to the next */
@@ -33,9 +33,9 @@ typedef struct {
     bf16 *c;           /* [m][ldc] */
     void *workspace;   /* workspace_bytes(problem) bytes, zero before the first launch, left zero by every launch */
     int sm_count;      /* SMs of the device that runs this */
-    int shared_bytes;  /* shared memory that one CTA of it may have */
+    int shared_bytes;  /* shared memory that one CTA may have there */
     Stream stream;     /* cudaStream_t; launches are asynchronous */
-    const struct Beyond *beyond; /* NULL, or what chapters beyond the ladder need more (beyond.h) */
+    const struct Beyond *beyond; /* NULL, or what else chapters beyond the ladder need (beyond.h) */
 } Gemm;
 
 /* What a chapter needs from a GPU. */
@@ -45,25 +45,25 @@ typedef enum {
     NEEDS_SM90_ANY, /* on 9.0 and later */
     NEEDS_SM90A,    /* on Hopper only: wgmma and setmaxnreg are not forward compatible */
     NEEDS_SM100A,   /* on Blackwell of 10.0 and 10.3 only: tcgen05 */
-    NEEDS_NEWER_NVCC, /* on none: in place of what this nvcc cannot compile */
+    NEEDS_NEWER_NVCC, /* on none: takes the place of what this nvcc cannot compile */
 } GpuNeed;
 
 typedef struct {
     const char *name; /* directory and program; CHAPTER(06_wgmma_ss, ...) makes it "06_wgmma_ss" */
-    /* Of a copy that tests/tools/patches has changed: "BUG=name", as make map-06 takes it, or "" if it takes no such
-     * patch. NULL: the chapter as it is. */
+    /* Of a copy that tests/tools/patches has changed: "BUG=name", as make map-06 takes it, or "" if that takes no
+     * such patch. NULL: the chapter as it is. */
     const char *patch;
     const char *adds; /* what is new, in a line */
     GpuNeed needs;
     /* Starts one multiplication on problem->stream and returns without waiting for it. `error` gets what is wrong. */
     GemmStatus (*launch)(const Gemm *problem, GemmError *error);
-    /* Bytes of workspace this problem needs, from its sizes and experts alone; NULL if none ever. */
+    /* Bytes of workspace that this problem needs, from its sizes and experts only; NULL if it never needs any. */
     size_t (*workspace_bytes)(const Gemm *problem);
     const struct Variants *variants;    /* the kernels among which launch() chooses (variants.h); NULL: none */
-    const struct ChapterBeyond *beyond; /* NULL, or what chapters beyond the ladder have more (beyond.h) */
+    const struct ChapterBeyond *beyond; /* NULL, or what else chapters beyond the ladder have (beyond.h) */
 } Chapter;
 
-/* The chapter's record, at file scope; what is not named is absent:
+/* The chapter's record, at file scope; members that are not named are absent:
  *
  *     CHAPTER(06_wgmma_ss, .adds = "...", .needs = NEEDS_SM90A, .launch = launch);
  *
