@@ -7,16 +7,27 @@ our @CARDS;
 # exercises(NUMBER): those of a chapter in their order.
 sub exercises { return sort { value($a, 'order') cmp value($b, 'order') } all('exercises', $_[0]) }
 
+# in_short(OUTCOME): the outcome in a cell of that table; what the words mean stands above the table in book/bugs.md.
+sub in_short {
+    my ($outcome) = @_;
+    return join ', ', map {
+        s/ by ptxas.*| by the driver| yet$| (?:at [\dx]|\(cuda|in \d+ runs).*//r =~ s/^wrong in (\d+) of (\d+).*/$1 == $2 ? 'wrong' : "wrong in $1"/er
+            =~ s/^the same machine code.*/same code/r
+    } split /; /, $outcome;
+}
+
 # bug_table(): all bugs by chapter, for book/bugs.md.
 sub bug_table {
     my $text = '';
     for my $chapter (chapters()) {
         my ($number, $title) = $chapter =~ m{((\d\d)_[^/]*)$} ? ($2, $1) : ();
         my @bugs = all('bugs', $number) or next;
-        $text .= "\n### $title\n\n| bug | the model says | an H200, an H100 | lesson |\n| --- | --- | --- | --- |\n";
+        my $here = !is_for_blackwell($bugs[0]);
+        $text .= "\n### $title\n\n" . line_of('bug', 'the model says', ('an H200, an H100') x $here, 'lesson') . line_of(('---') x (3 + $here));
         for my $p (@bugs) {
-            my ($one, @other) = map { my $of = (recorded($p, $_))[5]; outcome($p, $_) . ($of ? " (source of $of)" : '') } cards($p);
-            $text .= line_of("[$p->{name}](../$p->{path})", value($p, 'verdict'), join(' / ', $one, grep { $_ ne $one } @other), value($p, 'lesson'));
+            my ($one, @other) = map { in_short(outcome($p, $_)) . ('†' x defined((recorded($p, $_))[5])) } cards($p);
+            $text .= line_of("[$p->{name}](../$p->{path})", value($p, 'verdict') =~ s/ or /, /gr, (join(' / ', $one, grep { $_ ne $one } @other)) x $here,
+                value($p, 'lesson'));
         }
     }
     return "$text\n";
