@@ -256,9 +256,7 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
 }
 
 void report_negative(ModelRule rule, Site site, const char *what, int newest) {
-    if (newest < 0) {
-        report_misuse(rule, site, 1, "%s(%d): accepted is 0 or more", what, newest);
-    }
+    MISUSE_IF(newest < 0, rule, site, 1, "%s(%d): accepted is 0 or more", what, newest);
 }
 
 /* ---- phrases ----------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,22 @@ void report_end(int fatal);
 /* A report that is a sentence, a place and the current thread: for misuse that needs no history. */
 void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+#define MISUSE_IF(condition, ...)       \
+    do {                                \
+        if (condition) {                \
+            report_misuse(__VA_ARGS__); \
+        }                               \
+    } while (0)
+/* A whole report, once a launch: its lines are calls of the functions above. LAST: the launch cannot go on. */
+#define REPORT(rule, ...)         \
+    do {                          \
+        if (report_begin(rule)) { \
+            __VA_ARGS__;          \
+            report_end(0);        \
+        }                         \
+    } while (0)
+#define REPORT_LAST(rule, ...) (report_begin_last(rule), __VA_ARGS__, report_end(1))
+
 /* "wait_group(-1): accepted is 0 or more", if it is so. */
 void report_negative(ModelRule rule, Site site, const char *what, int newest);
 

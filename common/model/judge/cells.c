@@ -243,18 +243,15 @@ static inline void chunk_access(Cells *cells, Chunk *chunk, Actor *a, uint32_t b
 
 uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site) {
     uintptr_t offset = (uintptr_t)p - (uintptr_t)t->cta->shared;
-    if (offset >= t->cta->shared_bytes || bytes > t->cta->shared_bytes - offset) {
-        report_misuse(RULE_SHARED_BOUNDS, site, 1, "%s at byte %lld, %u bytes; the CTA has %u bytes of shared memory",
-                      what, (long long)(intptr_t)offset, bytes, t->cta->shared_bytes);
-    }
+    MISUSE_IF(offset >= t->cta->shared_bytes || bytes > t->cta->shared_bytes - offset, RULE_SHARED_BOUNDS, site, 1,
+              "%s at byte %lld, %u bytes; the CTA has %u bytes of shared memory", what, (long long)(intptr_t)offset,
+              bytes, t->cta->shared_bytes);
     return (uint32_t)offset;
 }
 
 ON(cells, SHARED_ADDRESS) {
-    if ((uintptr_t)e->p - (uintptr_t)e->cta->shared > SHARED_STRIDE) {
-        report_misuse(RULE_SHARED_BOUNDS, 0, 1, "shared-memory address of %p, which is not in this CTA's shared memory",
-                      e->p);
-    }
+    MISUSE_IF((uintptr_t)e->p - (uintptr_t)e->cta->shared > SHARED_STRIDE, RULE_SHARED_BOUNDS, 0, 1,
+              "shared-memory address of %p, which is not in this CTA's shared memory", e->p);
 }
 
 static Chunk *shared_chunk(const Cta *cta, uint32_t offset) { return &cta->cells->chunk[offset / CHUNK_BYTES]; }
@@ -389,10 +386,7 @@ void cells_tensor_forget(Cta *cta, int column, int columns) {
 
 /* An access that goes nowhere: ends the launch. */
 static _Noreturn void stop_at(ModelRule rule, const Thread *t, Site site, const char *what, const char *memory) {
-    report_begin_last(rule);
-    report_place("now", t, site, what);
-    report_line("memory", "%s", memory);
-    report_end(1);
+    REPORT_LAST(rule, report_place("now", t, site, what), report_line("memory", "%s", memory));
     model_stop();
 }
 
@@ -434,11 +428,10 @@ void cells_global(Actor *actor, const void *pointer, uint32_t size) {
     }
     actor->space = SPACE_GLOBAL;
     actor->in = a;
-    if (a->matrix_end != 0 && (actor->access.flags & WRITES) && (p < a->matrix || p + size > a->matrix_end)) {
-        report_misuse(RULE_GLOBAL_BOUNDS, actor->access.site, 0, "%s: %u bytes, %lld bytes %s the result matrix",
-                      actor->what, size, (long long)(p < a->matrix ? a->matrix - p : p + size - a->matrix_end),
-                      p < a->matrix ? "before" : "after the end of");
-    }
+    MISUSE_IF(a->matrix_end != 0 && (actor->access.flags & WRITES) && (p < a->matrix || p + size > a->matrix_end),
+              RULE_GLOBAL_BOUNDS, actor->access.site, 0, "%s: %u bytes, %lld bytes %s the result matrix", actor->what,
+              size, (long long)(p < a->matrix ? a->matrix - p : p + size - a->matrix_end),
+              p < a->matrix ? "before" : "after the end of");
     if (device.options.chain) {
         order_check_launches(actor, p);
     }
@@ -542,9 +535,8 @@ ON(cells, ATOMIC) {
     Actor actor = actor_plain(t, kinds[e->atomic], e->site);
     actor.what = e->what;
     actor.access.scope = (uint8_t)scope_of(e->order);
-    if ((uintptr_t)p % 4 != 0) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s at address %p, which is not a multiple of 4", e->what, p);
-    }
+    MISUSE_IF((uintptr_t)p % 4 != 0, RULE_ALIGNMENT, e->site, 1, "%s at address %p, which is not a multiple of 4",
+              e->what, p);
     if (is_shared(p)) {
         shared_bounds(t, p, 4, "atomic access", e->site);
     }

@@ -50,11 +50,8 @@ ON(convergence, CTA_END) {
 
 static void report_apart(const Thread *now, Site site, const char *what, const Thread *but, Site but_site,
                          const char *but_what) {
-    report_begin_last(RULE_CONVERGENCE);
-    report_place("now", now, site, what);
-    report_place("but", but, but_site, but_what);
-    report_line("rule", "all lanes of a warp execute the same one of these instructions together");
-    report_end(1);
+    REPORT_LAST(RULE_CONVERGENCE, report_place("now", now, site, what), report_place("but", but, but_site, but_what),
+                report_line("rule", "all lanes of a warp execute the same one of these instructions together"));
 }
 
 static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread[__builtin_ctz(lanes)]; }
@@ -71,10 +68,8 @@ ON(convergence, WARP_APART) {
     Warp *w = t->warp;
     WarpMeeting *m = w->meeting;
     const char *what = warp_instruction_text(e->instruction);
-    if (!((e->mask | ~w->all) >> t->lane & 1)) {
-        report_misuse(RULE_CONVERGENCE, e->site, 1, "%s with mask 0x%08x by lane %d, which is not in it", what, e->mask,
-                      t->lane);
-    }
+    MISUSE_IF(!((e->mask | ~w->all) >> t->lane & 1), RULE_CONVERGENCE, e->site, 1,
+              "%s with mask 0x%08x by lane %d, which is not in it", what, e->mask, t->lane);
     if (m->arrived == 0 && (e->mask & w->exited)) {
         report_misuse(RULE_CONVERGENCE, e->site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
                       what, first_of(w, e->mask & w->exited)->lane);
@@ -96,19 +91,15 @@ ON(convergence, EXCHANGE) {
     const WarpMeeting *m = e->warp->meeting;
     for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
-        if (width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0) {
-            report_misuse(RULE_CONVERGENCE, m->site, 1, "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32",
-                          width);
-        }
+        MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->site, 1,
+                  "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32", width);
     }
 }
 
 /* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
 ON(convergence, WARP_ACCESS) {
-    if (e->warp->lanes < WARP_SIZE) {
-        report_misuse(RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
-                      warp_instruction_text(e->warp->meeting->instruction), e->warp->lanes);
-    }
+    MISUSE_IF(e->warp->lanes < WARP_SIZE, RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
+              warp_instruction_text(e->warp->meeting->instruction), e->warp->lanes);
 }
 HEARS(convergence, MMA, on_WARP_ACCESS);
 
@@ -118,12 +109,10 @@ ON(convergence, THREAD_RETURNED) {
     const WarpMeeting *m = w->meeting;
     for (int i = -1; i < m->parts; i++) {
         WarpPart part = warp_part(m, i);
-        if ((part.arrived & part.mask) && (part.mask >> t->lane & 1)) {
-            report_misuse(RULE_CONVERGENCE, part.site, 1,
-                          "%s in lane %d, which all lanes of %s must execute; lane %d has returned from the kernel",
-                          warp_instruction_text(part.instruction), first_of(w, part.arrived)->lane,
-                          part.mask == w->all ? "the warp" : "its mask", t->lane);
-        }
+        MISUSE_IF((part.arrived & part.mask) && (part.mask >> t->lane & 1), RULE_CONVERGENCE, part.site, 1,
+                  "%s in lane %d, which all lanes of %s must execute; lane %d has returned from the kernel",
+                  warp_instruction_text(part.instruction), first_of(w, part.arrived)->lane,
+                  part.mask == w->all ? "the warp" : "its mask", t->lane);
     }
 }
 
@@ -183,14 +172,12 @@ static void check_sync(const Thread *t, Site site) {
 }
 
 static void check_named(const Thread *t, int id, int threads, Site site) {
-    if (id < 0 || id >= NAMED_BARRIERS) {
-        report_misuse(RULE_NAMED_BARRIER, site, 1, "barrier %d: a CTA has barriers 0 to 15", id);
-    }
-    if (threads < WARP_SIZE || threads % WARP_SIZE != 0 || threads > t->cta->warps * WARP_SIZE) {
-        report_misuse(RULE_NAMED_BARRIER, site, 1,
-                      "barrier %d for %d threads: the count is a multiple of 32 and not more than the CTA's %d", id,
-                      threads, t->cta->threads);
-    }
+    MISUSE_IF(id < 0 || id >= NAMED_BARRIERS, RULE_NAMED_BARRIER, site, 1, "barrier %d: a CTA has barriers 0 to 15",
+              id);
+    MISUSE_IF(threads < WARP_SIZE || threads % WARP_SIZE != 0 || threads > t->cta->warps * WARP_SIZE,
+              RULE_NAMED_BARRIER, site, 1,
+              "barrier %d for %d threads: the count is a multiple of 32 and not more than the CTA's %d", id, threads,
+              t->cta->threads);
 }
 
 static void report_other_use(Thread *t, int id, int expected, Site site) {
@@ -205,25 +192,25 @@ static void report_other_use(Thread *t, int id, int expected, Site site) {
 
 static void report_second_arrival(Thread *t, int id, Site site) {
     const NamedBarrier *b = &t->cta->named[id];
-    report_begin_last(RULE_NAMED_BARRIER);
-    report_place("now", t, site, "arrival at a barrier at which this warp has arrived already");
-    report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived, b->expected);
-    report_end(1);
+    REPORT_LAST(RULE_NAMED_BARRIER,
+                report_place("now", t, site, "arrival at a barrier at which this warp has arrived already"),
+                report_line("barrier", "%d: %d of %d threads have arrived since it last completed", id, b->arrived,
+                            b->expected));
 }
 
 /* Whose arrival has nothing to do with the last generation might have been counted in it. */
 static void check_last_is_over(const Thread *t, int id, Site site) {
     const CtaConvergence *c = t->cta->convergence;
     int generation = t->cta->named[id].generation;
-    if (generation > 0 && clock_tick(t->clock->base, c->named[id].component).known < (uint32_t)generation &&
-        report_begin(RULE_NAMED_BARRIER)) {
-        report_place("now", t, site, "arrival at a numbered barrier");
-        report_place("before", c->named[id].last_first, c->named[id].last_site, "first arrival when it last completed");
-        report_line("barrier",
-                    "%d: it has completed %d times, and this thread cannot know that the last time is complete: had it "
-                    "arrived sooner, it would have been counted with those threads",
-                    id, generation);
-        report_end(0);
+    if (generation > 0 && clock_tick(t->clock->base, c->named[id].component).known < (uint32_t)generation) {
+        REPORT(RULE_NAMED_BARRIER, report_place("now", t, site, "arrival at a numbered barrier"),
+               report_place("before", c->named[id].last_first, c->named[id].last_site,
+                            "first arrival when it last completed"),
+               report_line(
+                   "barrier",
+                   "%d: it has completed %d times, and this thread cannot know that the last time is complete: had it "
+                   "arrived sooner, it would have been counted with those threads",
+                   id, generation));
     }
 }
 
@@ -271,17 +258,14 @@ ON(convergence, BARRIER_COMPLETE) {
 /* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
 
 ON(convergence, CLUSTER_ARRIVE) {
-    if (e->thread->barriers->cluster_arrived) {
-        report_misuse(RULE_NAMED_BARRIER, e->site, 1,
-                      "second arrival at the cluster barrier without a cluster_wait() between");
-    }
+    MISUSE_IF(e->thread->barriers->cluster_arrived, RULE_NAMED_BARRIER, e->site, 1,
+              "second arrival at the cluster barrier without a cluster_wait() between");
     check_aligned(e->thread, ALIGNED_CLUSTER_ARRIVE, e->thread->cta->cluster->barrier->generation, e->site);
 }
 
 ON(convergence, CLUSTER_WAIT) {
-    if (!e->thread->barriers->cluster_arrived) {
-        report_misuse(RULE_NAMED_BARRIER, e->site, 1, "cluster_wait() without an arrival before it");
-    }
+    MISUSE_IF(!e->thread->barriers->cluster_arrived, RULE_NAMED_BARRIER, e->site, 1,
+              "cluster_wait() without an arrival before it");
     check_aligned(e->thread, ALIGNED_CLUSTER_WAIT, e->thread->barriers->cluster_generation, e->site);
 }
 
@@ -292,21 +276,15 @@ ON(convergence, SETMAXNREG) {
     const RegisterChange *others = w->warpgroup->registers;
     role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
-        if (w->meeting->number[lane] != registers) {
-            report_misuse(RULE_CONVERGENCE, e->site, 1, "setmaxnreg with different counts in the lanes of a warp");
-        }
+        MISUSE_IF(w->meeting->number[lane] != registers, RULE_CONVERGENCE, e->site, 1,
+                  "setmaxnreg with different counts in the lanes of a warp");
     }
-    if (registers < 24 || registers > 256 || registers % 8 != 0) {
-        report_misuse(RULE_SETMAXNREG, e->site, 1,
-                      "setmaxnreg with %d registers: accepted are multiples of 8 in 24 .. 256", registers);
-    }
-    if (increase ? registers < w->registers : registers > w->registers) {
-        report_misuse(RULE_SETMAXNREG, e->site, 1, "setmaxnreg.%s to %d registers in a warp that owns %d",
-                      increase ? "inc" : "dec", registers, w->registers);
-    }
-    if (others->arrivals > 0 && (others->increase != increase || others->count != registers)) {
-        report_misuse(RULE_CONVERGENCE, e->site, 1,
-                      "setmaxnreg to %d registers; another warp of the warpgroup asks for %d", registers,
-                      others->count);
-    }
+    MISUSE_IF(registers < 24 || registers > 256 || registers % 8 != 0, RULE_SETMAXNREG, e->site, 1,
+              "setmaxnreg with %d registers: accepted are multiples of 8 in 24 .. 256", registers);
+    MISUSE_IF(increase ? registers < w->registers : registers > w->registers, RULE_SETMAXNREG, e->site, 1,
+              "setmaxnreg.%s to %d registers in a warp that owns %d", increase ? "inc" : "dec", registers,
+              w->registers);
+    MISUSE_IF(others->arrivals > 0 && (others->increase != increase || others->count != registers), RULE_CONVERGENCE,
+              e->site, 1, "setmaxnreg to %d registers; another warp of the warpgroup asks for %d", registers,
+              others->count);
 }

@@ -154,14 +154,14 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 /* Threads go on and on, and nothing comes of it. */
 static void report_idle(Thread *t) {
     device.interrupt = NULL;
-    report_begin_last(RULE_ENDLESS);
-    report_place("now", t, calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0), "still running");
-    report_line(
-        "time",
-        "%d s of CPU time, in which threads asked, arrived, waited or changed a word: no copy, product, ordinary "
-        "load or store came of it, and no thread has returned",
-        fault.idle / TICKS);
-    report_end(1);
+    REPORT_LAST(
+        RULE_ENDLESS,
+        report_place("now", t, calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0), "still running"),
+        report_line(
+            "time",
+            "%d s of CPU time, in which threads asked, arrived, waited or changed a word: no copy, product, ordinary "
+            "load or store came of it, and no thread has returned",
+            fault.idle / TICKS));
 }
 
 static void on_tick(int number, siginfo_t *info, void *context) {
@@ -183,10 +183,9 @@ static void on_tick(int number, siginfo_t *info, void *context) {
     if (++fault.ticks < patience || !in_program(pc)) {
         return;
     }
-    report_begin_last(RULE_ENDLESS);
-    report_place("now", t, kernel_site(t, context, 0), "still running");
-    report_line("time", "%d s of CPU time, in which no other warp ran and nothing was waited for", fault.ticks / TICKS);
-    report_end(1);
+    REPORT_LAST(RULE_ENDLESS, report_place("now", t, kernel_site(t, context, 0), "still running"),
+                report_line("time", "%d s of CPU time, in which no other warp ran and nothing was waited for",
+                            fault.ticks / TICKS));
 }
 
 static _Noreturn void leave(int status) {

@@ -528,14 +528,14 @@ void order_check_launches(Actor *a, uintptr_t p) {
     }
     const LaunchFacts *peer = a->in->device != l->facts.device ? peer_of(l, a->in->device) : NULL;
     if (peer != NULL && (flags & WRITES) && (!(flags & ATOMIC) || (flags & ASYNC)) &&
-        !world_knows_start(a->thread, peer) && report_begin(RULE_PEER_START)) {
-        report_place("now", a->thread, a->access.site, a->what);
-        report_global(a->in, p, tag_at(a, p));
-        report_line("missing",
-                    "an acquire of a flag that device %d raises when this launch of it has begun: until then the work "
-                    "before in its stream may use that memory",
-                    a->in->device);
-        report_end(0);
+        !world_knows_start(a->thread, peer)) {
+        REPORT(RULE_PEER_START, report_place("now", a->thread, a->access.site, a->what),
+               report_global(a->in, p, tag_at(a, p)),
+               report_line(
+                   "missing",
+                   "an acquire of a flag that device %d raises when this launch of it has begun: until then the work "
+                   "before in its stream may use that memory",
+                   a->in->device));
     }
 }
 

@@ -53,13 +53,9 @@ static void report_last_arrival(const char *label, const Barrier *b, const char 
 }
 
 static void report_init_order(Thread *t, const Barrier *b, Site site, const char *what, const char *missing) {
-    if (report_begin(RULE_BARRIER_INIT_ORDER)) {
-        report_place("now", t, site, what);
-        report_place("before", b->facts->init_thread, b->facts->init_site, "mbarrier_init");
-        report_barrier(b);
-        report_line("missing", "%s", missing);
-        report_end(0);
-    }
+    REPORT(RULE_BARRIER_INIT_ORDER, report_place("now", t, site, what),
+           report_place("before", b->facts->init_thread, b->facts->init_site, "mbarrier_init"), report_barrier(b),
+           report_line("missing", "%s", missing));
 }
 
 /* ---- making and finding them ------------------------------------------------------------------------------------- */
@@ -80,27 +76,23 @@ ON(phases, MBARRIER_INIT) {
     Barrier *b = e->barrier;
     int how_many = (int)e->amount;
     Cta *cta = t->cta;
-    if (how_many < 1 || b->expected < 1 || b->expected > ARRIVAL_LIMIT) {
-        report_misuse(RULE_BARRIER_UNINIT, e->site, 1,
-                      "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
-                      "barriers with 1 to 1048575 arrivals",
-                      how_many, b->expected);
-    }
+    MISUSE_IF(how_many < 1 || b->expected < 1 || b->expected > ARRIVAL_LIMIT, RULE_BARRIER_UNINIT, e->site, 1,
+              "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
+              "barriers with 1 to 1048575 arrivals",
+              how_many, b->expected);
     check_address(t, cta->shared + b->offset, e->site, "mbarrier_init", 0);
     uint16_t old = cta->mbarriers->at[b->offset / BARRIER_BYTES];
     if (old != 0) {
         const Barrier *before = cta->mbarriers->list[old - 1];
-        report_begin_last(RULE_BARRIER_REINIT);
-        report_place("now", t, e->site, "mbarrier_init");
-        report_place("before", before->facts->init_thread, before->facts->init_site,
-                     "mbarrier_init of the same 8 bytes");
-        report_barrier(before);
-        report_line("missing", "%s",
-                    before->facts->init_thread != t
-                        ? "a condition that lets one thread initialise it; the others wait at a barrier"
-                        : "mbarrier_inval() before it; or initialise once, before the loop, since phases "
-                          "go on by themselves");
-        report_end(1);
+        REPORT_LAST(RULE_BARRIER_REINIT, report_place("now", t, e->site, "mbarrier_init"),
+                    report_place("before", before->facts->init_thread, before->facts->init_site,
+                                 "mbarrier_init of the same 8 bytes"),
+                    report_barrier(before),
+                    report_line("missing", "%s",
+                                before->facts->init_thread != t
+                                    ? "a condition that lets one thread initialise it; the others wait at a barrier"
+                                    : "mbarrier_inval() before it; or initialise once, before the loop, since phases "
+                                      "go on by themselves"));
     }
     Actor actor = actor_plain(t, ACCESS_STORE, e->site);
     cells_shared(cta, &actor, b->offset, BARRIER_BYTES);
@@ -163,12 +155,11 @@ static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, co
     for (int i = cta->mbarriers->count - 1; i >= 0 && cta->mbarriers->at[offset / BARRIER_BYTES] == 0; i--) {
         const Barrier *b = cta->mbarriers->list[i];
         if (b->offset == offset) {
-            report_begin_last(RULE_BARRIER_UNINIT);
-            report_place("now", t, site, what);
-            report_place("before", b->facts->inval_thread, b->facts->inval_site, "mbarrier_inval");
-            report_barrier(b);
-            report_line("missing", "mbarrier_init, and a barrier after it: the memory holds no mbarrier any more");
-            report_end(1);
+            REPORT_LAST(
+                RULE_BARRIER_UNINIT, report_place("now", t, site, what),
+                report_place("before", b->facts->inval_thread, b->facts->inval_site, "mbarrier_inval"),
+                report_barrier(b),
+                report_line("missing", "mbarrier_init, and a barrier after it: the memory holds no mbarrier any more"));
         }
     }
 }
@@ -200,13 +191,10 @@ void phases_touch(Thread *t, Cta *cta, Site site) {
 
 void phases_peer(const Thread *t, int rank, const char *what, Site site) {
     const Cluster *cluster = t->cta->cluster;
-    if (rank < 0 || rank >= cluster->size) {
-        report_misuse(RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what, rank, cluster->size);
-    }
-    if (cluster->cta[rank]->live == 0) {
-        report_misuse(RULE_CLUSTER_EXIT, site, 1, "%s into CTA %d, all of whose threads have returned", what,
-                      cluster->cta[rank]->block);
-    }
+    MISUSE_IF(rank < 0 || rank >= cluster->size, RULE_CLUSTER_RANK, site, 1, "%s to CTA %d of a cluster of %d", what,
+              rank, cluster->size);
+    MISUSE_IF(cluster->cta[rank]->live == 0, RULE_CLUSTER_EXIT, site, 1,
+              "%s into CTA %d, all of whose threads have returned", what, cluster->cta[rank]->block);
 }
 
 ON(phases, MBARRIER_REACH) {
@@ -394,10 +382,8 @@ ON(phases, MBARRIER_ARRIVE) {
     Barrier *b = e->barrier;
     int count = (int)e->amount;
     BarrierFacts *f = b->facts;
-    if (count < 1 || count > ARRIVAL_LIMIT) {
-        report_misuse(RULE_ARRIVE_OVERFLOW, e->site, 1, "%s of %d arrivals: accepted are 1 to %d", e->what, count,
-                      ARRIVAL_LIMIT);
-    }
+    MISUSE_IF(count < 1 || count > ARRIVAL_LIMIT, RULE_ARRIVE_OVERFLOW, e->site, 1,
+              "%s of %d arrivals: accepted are 1 to %d", e->what, count, ARRIVAL_LIMIT);
     check_arrival(t, b, count, e->site, e->what);
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, e->site);
@@ -467,10 +453,7 @@ ON(phases, MBARRIER_COPIES_ARRIVE) {
 
 static void check_tx(const Thread *t, const Barrier *b, Site site) {
     if (b->tx > TX_LIMIT || b->tx < -TX_LIMIT) {
-        report_begin_last(RULE_TX_RANGE);
-        report_place("now", t, site, "transaction count");
-        report_barrier(b);
-        report_end(1);
+        REPORT_LAST(RULE_TX_RANGE, report_place("now", t, site, "transaction count"), report_barrier(b));
     }
 }
 
@@ -765,17 +748,12 @@ ON(phases, MBARRIER_WAIT_TOKEN) {
     const Barrier *of = e->of;
     unsigned long long phase = e->phase;
     char name[PHRASE_SIZE], other[PHRASE_SIZE];
-    if (of != b) {
-        report_misuse(RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, name),
-                      of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, other) : "");
-    }
-    if (b->phase > phase + 1) {
-        report_misuse(
-            RULE_PHASE_SKIPPED, e->site, 0,
-            "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
-            "the phase in progress and the one before apart",
-            barrier_text(b, name), phase, phase + 1);
-    }
+    MISUSE_IF(of != b, RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, name),
+              of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, other) : "");
+    MISUSE_IF(b->phase > phase + 1, RULE_PHASE_SKIPPED, e->site, 0,
+              "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
+              "the phase in progress and the one before apart",
+              barrier_text(b, name), phase, phase + 1);
 }
 
 ON(phases, MBARRIER_PASSED) {
@@ -853,15 +831,15 @@ ON(phases, CTA_RETURNED) {
         check_left(cta->mbarriers->list[i]);
     }
     for (int c = 0; cta->phases->touched != NULL && c < cta->cluster->clock->count; c++) {
-        if (cta->phases->touched[c] > clock_tick(cta->clock->exit, (Component)c).known &&
-            report_begin(RULE_CLUSTER_EXIT)) {
-            report_place("touched", component_owner(cta->cluster, (Component)c)->thread, cta->phases->touched_site[c],
-                         "access to another CTA");
-            report_line("missing",
-                        "all threads of CTA %d have returned, and none of them has waited for anything that is ordered "
-                        "after it",
-                        cta->block);
-            report_end(0);
+        if (cta->phases->touched[c] > clock_tick(cta->clock->exit, (Component)c).known) {
+            REPORT(RULE_CLUSTER_EXIT,
+                   report_place("touched", component_owner(cta->cluster, (Component)c)->thread,
+                                cta->phases->touched_site[c], "access to another CTA"),
+                   report_line(
+                       "missing",
+                       "all threads of CTA %d have returned, and none of them has waited for anything that is ordered "
+                       "after it",
+                       cta->block));
         }
     }
 }

@@ -80,14 +80,10 @@ static int overlap(uintptr_t p, uint32_t size, uintptr_t begin, uintptr_t bytes)
 }
 
 static void report_in_flight(Thread *t, Site site, const char *what, Site before, const char *before_what) {
-    if (report_begin(RULE_WGMMA_IN_FLIGHT)) {
-        report_place("now", t, site, what);
-        report_place("before", t, before, before_what);
-        report_line("missing",
-                    "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
-                    t->warp->products->groups, t->warp->products->waited);
-        report_end(0);
-    }
+    REPORT(RULE_WGMMA_IN_FLIGHT, report_place("now", t, site, what), report_place("before", t, before, before_what),
+           report_line("missing",
+                       "a wgmma_wait_group that covers it: %llu groups are committed, this warp has waited for %llu",
+                       t->warp->products->groups, t->warp->products->waited));
 }
 
 /* Registers that a product in flight reads A from are written. */
@@ -101,14 +97,11 @@ static void check_fragments(Thread *t, const void *p, uint32_t size, const char 
 }
 
 static void report_unsettled(Thread *t, Site site, Site product) {
-    if (report_begin(RULE_WGMMA_UNSETTLED)) {
-        report_place("now", t, site, "access to an accumulator");
-        report_place("before", t, product, "wgmma on it");
-        report_line("missing",
-                    "registers_settled() between wgmma_wait_group and this: for the compiler the accumulators "
-                    "have their values since the wgmma was issued");
-        report_end(0);
-    }
+    REPORT(RULE_WGMMA_UNSETTLED, report_place("now", t, site, "access to an accumulator"),
+           report_place("before", t, product, "wgmma on it"),
+           report_line("missing",
+                       "registers_settled() between wgmma_wait_group and this: for the compiler the accumulators "
+                       "have their values since the wgmma was issued"));
 }
 
 ON(products, REGISTERS_SETTLED) {
@@ -178,10 +171,8 @@ ON(products, STACK_STORE) { written_to(facts(e->thread->warp), e->p, e->size, e-
 static uint32_t row_offset(const Event *e, int lane) {
     const char *what = access_name[e->access];
     uint32_t offset = shared_bounds(&e->warp->thread[lane], e->rows[lane], e->size, what, e->site);
-    if (offset % e->size != 0) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s: lane %d gives byte %u of shared memory, not a multiple of %u",
-                      what, lane, offset, e->size);
-    }
+    MISUSE_IF(offset % e->size != 0, RULE_ALIGNMENT, e->site, 1,
+              "%s: lane %d gives byte %u of shared memory, not a multiple of %u", what, lane, offset, e->size);
     return offset;
 }
 
@@ -220,9 +211,8 @@ ON(products, WARP_ACCESS) {
 
 ON(products, MMA) {
     role_multiplies(e->warp);
-    if (model_bits(e->d[0][0]) == UNSET_BITS || e->a[0][0] == UNSET_BITS || e->b[0][0] == UNSET_BITS) {
-        report_misuse(RULE_REGISTERS_UNINIT, e->site, 0, "mma.sync on registers that were never set");
-    }
+    MISUSE_IF(model_bits(e->d[0][0]) == UNSET_BITS || e->a[0][0] == UNSET_BITS || e->b[0][0] == UNSET_BITS,
+              RULE_REGISTERS_UNINIT, e->site, 0, "mma.sync on registers that were never set");
     Tag first_a, first_b;
     if (provenance_mma(e->warp, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
         results_fragment(e->warp->cta, first_a, first_b);
@@ -287,33 +277,32 @@ ON(products, WGMMA_UNSET) {
 /* ---- wgmma: the warps of a warpgroup ----------------------------------------------------------------------------- */
 
 static void report_different(const Warp *w, const Product *product, Site site, const char *what) {
-    report_begin_last(RULE_WGMMA_OPERANDS);
-    report_place("now", &w->thread[0], site, "wgmma");
-    report_place("but", NULL, product->site, "the same product in another warp of the warpgroup");
-    report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order; here they differ in %s",
-                what);
-    report_end(1);
+    REPORT_LAST(
+        RULE_WGMMA_OPERANDS, report_place("now", &w->thread[0], site, "wgmma"),
+        report_place("but", NULL, product->site, "the same product in another warp of the warpgroup"),
+        report_line("rule",
+                    "the four warps of a warpgroup issue the same wgmmas in the same order; here they differ in %s",
+                    what));
 }
 
 static void report_left(const Warp *w, const Warp *left, Site site) {
-    report_begin_last(RULE_CONVERGENCE);
-    report_place("now", &w->thread[0], site, "wgmma");
-    report_line("absent",
-                "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
-                "issue more",
-                left->id, left->products->issued);
-    report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order");
-    report_end(1);
+    REPORT_LAST(
+        RULE_CONVERGENCE, report_place("now", &w->thread[0], site, "wgmma"),
+        report_line("absent",
+                    "warp %d of the same warpgroup has returned from the kernel and issued %llu products; the others "
+                    "issue more",
+                    left->id, left->products->issued),
+        report_line("rule", "the four warps of a warpgroup issue the same wgmmas in the same order"));
 }
 
 static void check_lanes(const Warp *w, const Product *wanted) {
     for (int lane = 0; lane < w->lanes; lane++) {
         const WarpMeeting *m = w->meeting;
-        if (m->word[0][lane] != wanted->a || m->word[1][lane] != wanted->b || m->number[lane] != wanted->accumulate) {
-            report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
-                          "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp",
-                          lane, current_thread()->lane);
-        }
+        MISUSE_IF(m->word[0][lane] != wanted->a || m->word[1][lane] != wanted->b ||
+                      m->number[lane] != wanted->accumulate,
+                  RULE_WGMMA_OPERANDS, wanted->site, 1,
+                  "wgmma whose descriptors or accumulate predicate differ between lanes %d and %d of a warp", lane,
+                  current_thread()->lane);
     }
 }
 
@@ -323,13 +312,10 @@ ON(products, WGMMA_WARP) {
     const Warpgroup *g = w->warpgroup;
     Site site = wanted->site;
     check_lanes(w, wanted);
-    if (g->id * 4 + 4 > w->cta->warps || w->lanes < WARP_SIZE) {
-        report_misuse(RULE_CONVERGENCE, site, 1, "wgmma in a warpgroup that has not four whole warps");
-    }
-    if (wanted->n < 8 || wanted->n > WGMMA_MAX_N || wanted->n % 8 != 0) {
-        report_misuse(RULE_WGMMA_OPERANDS, site, 1, "wgmma with n = %d: accepted are multiples of 8 in 8 .. 256",
-                      wanted->n);
-    }
+    MISUSE_IF(g->id * 4 + 4 > w->cta->warps || w->lanes < WARP_SIZE, RULE_CONVERGENCE, site, 1,
+              "wgmma in a warpgroup that has not four whole warps");
+    MISUSE_IF(wanted->n < 8 || wanted->n > WGMMA_MAX_N || wanted->n % 8 != 0, RULE_WGMMA_OPERANDS, site, 1,
+              "wgmma with n = %d: accepted are multiples of 8 in 8 .. 256", wanted->n);
     for (int i = g->id * 4; i < g->id * 4 + 4; i++) {
         const Warp *other = &w->cta->warp[i];
         if (other->exited != 0 && other->products->issued <= w->products->issued) {
@@ -392,23 +378,19 @@ static void check_order(const Warp *w, Product *product, int first) {
 static void check_descriptor(const Thread *t, MatrixType type, uint64_t bits, int mn_major, int rows,
                              const char *operand, Site site, uint32_t *address) {
     WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
-    if (descriptor.unknown != 0) {
-        report_misuse(RULE_WGMMA_DESCRIPTOR, site, 1,
-                      "wgmma: the descriptor of %s is 0x%016llx, and bits 0x%016llx of it "
-                      "belong to no field",
-                      operand, (unsigned long long)bits, (unsigned long long)descriptor.unknown);
-    }
+    MISUSE_IF(descriptor.unknown != 0, RULE_WGMMA_DESCRIPTOR, site, 1,
+              "wgmma: the descriptor of %s is 0x%016llx, and bits 0x%016llx of it "
+              "belong to no field",
+              operand, (unsigned long long)bits, (unsigned long long)descriptor.unknown);
     int chunks = wgmma_operand_addresses(&descriptor, mn_major, rows, address);
     for (int i = 0; i < chunks; i++) {
-        if (address[i] < SHARED_RESERVED || address[i] + CHUNK_BYTES > SHARED_RESERVED + t->cta->shared_bytes) {
-            report_misuse(
-                RULE_WGMMA_DESCRIPTOR, site, 1,
-                "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
-                "at byte %lld of the CTA's %u bytes of shared memory",
-                descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
-                wgmma_chunk_row(mn_major, i), wgmma_chunk_k(type, mn_major, i), operand,
-                (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
-        }
+        MISUSE_IF(address[i] < SHARED_RESERVED || address[i] + CHUNK_BYTES > SHARED_RESERVED + t->cta->shared_bytes,
+                  RULE_WGMMA_DESCRIPTOR, site, 1,
+                  "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
+                  "at byte %lld of the CTA's %u bytes of shared memory",
+                  descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
+                  wgmma_chunk_row(mn_major, i), wgmma_chunk_k(type, mn_major, i), operand,
+                  (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
     }
 }
 
@@ -459,10 +441,8 @@ ON(products, WGMMA_PART) {
     const Product *wanted = e->wanted;
     int first = e->first;
     Thread *t = &w->thread[0];
-    if (product->tile == NULL) {
-        report_misuse(RULE_WGMMA_OPERANDS, wanted->site, 1,
-                      "more than %d tiles of accumulators in flight in one warpgroup", ACCUMULATOR_TILES);
-    }
+    MISUSE_IF(product->tile == NULL, RULE_WGMMA_OPERANDS, wanted->site, 1,
+              "more than %d tiles of accumulators in flight in one warpgroup", ACCUMULATOR_TILES);
     if (!first) {
         check_same(w, product, wanted);
     }
@@ -511,12 +491,11 @@ ON(products, WGMMA_WAIT) {
     facts(w)->waits++;
     facts(w)->wait_site = e->site;
     executed(facts(w), 3 + (uint32_t)e->newest);
-    if (e->newest == 0 && p->issued > p->committed && report_begin(RULE_WGMMA_COMMIT)) {
-        report_place("now", &w->thread[0], e->site, "wgmma_wait_group(0)");
-        report_place("before", NULL, facts(w)->site, "wgmma that is in no committed group");
-        report_line("missing", "wgmma_commit_group(): %llu products are not covered by the wait",
-                    p->issued - p->committed);
-        report_end(0);
+    if (e->newest == 0 && p->issued > p->committed) {
+        REPORT(RULE_WGMMA_COMMIT, report_place("now", &w->thread[0], e->site, "wgmma_wait_group(0)"),
+               report_place("before", NULL, facts(w)->site, "wgmma that is in no committed group"),
+               report_line("missing", "wgmma_commit_group(): %llu products are not covered by the wait",
+                           p->issued - p->committed));
     }
 }
 
@@ -551,8 +530,6 @@ ON(products, THREAD_RETURNED) {
     }
     uint64_t waited = w->products->waited;
     uint64_t covered = waited > 0 ? w->warpgroup->products->group_end[(waited - 1) % GROUP_HISTORY] : 0;
-    if (w->products->issued > covered) {
-        report_misuse(RULE_EXIT_IN_FLIGHT, facts(w)->site, 0,
-                      "wgmma: the warp has returned without a wgmma_wait_group that covers it");
-    }
+    MISUSE_IF(w->products->issued > covered, RULE_EXIT_IN_FLIGHT, facts(w)->site, 0,
+              "wgmma: the warp has returned without a wgmma_wait_group that covers it");
 }

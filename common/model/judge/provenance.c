@@ -276,11 +276,9 @@ Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixTyp
 
 static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
     char x[PHRASE_SIZE], y[PHRASE_SIZE];
-    if (report_begin(RULE_PROVENANCE)) {
-        report_place("now", t, site, what);
-        report_line("operand", "A begins with the chunk of %s, B with the chunk of %s", tag_text(a, x), tag_text(b, y));
-        report_end(0);
-    }
+    REPORT(RULE_PROVENANCE, report_place("now", t, site, what),
+           report_line("operand", "A begins with the chunk of %s, B with the chunk of %s", tag_text(a, x),
+                       tag_text(b, y)));
 }
 
 /* Its first row is in its matrix, as far as that is known: what becomes of rows outside does not matter. */
@@ -332,13 +330,11 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
     }
     if (has_place(*tile_a) &&
         (tile_a->tensor != a.tensor || tile_a->row != a.row || tile_b->tensor != b.tensor || tile_b->row != b.row)) {
-        if (report_begin(RULE_PROVENANCE)) {
-            report_place("now", t, product->site, "product added to a tile of other rows or columns");
-            report_line("operand", "the tile began with rows %d of %s and %d of %s; now A begins with %s, B with %s",
-                        tile_a->row, known.tensor[tile_a->tensor].name, tile_b->row, known.tensor[tile_b->tensor].name,
-                        tag_text(a, x), tag_text(b, y));
-            report_end(0);
-        }
+        REPORT(RULE_PROVENANCE,
+               report_place("now", t, product->site, "product added to a tile of other rows or columns"),
+               report_line("operand", "the tile began with rows %d of %s and %d of %s; now A begins with %s, B with %s",
+                           tile_a->row, known.tensor[tile_a->tensor].name, tile_b->row,
+                           known.tensor[tile_b->tensor].name, tag_text(a, x), tag_text(b, y)));
         return 0;
     }
     int first = !has_place(*tile_a);

@@ -29,31 +29,21 @@ ON(tmem, TMEM_GROUP) {
     TmemFacts *f = t->cta->tmem_facts;
     const Cluster *cluster = t->cta->cluster;
     const int group = 1 + e->pair;
-    if (f->group != 0 && f->group != group) {
-        report_misuse(
-            RULE_CTA_GROUP, e->site, 1,
-            "%s of cta_group::%d: the CTA has executed tcgen05 of cta_group::%d, and a kernel has one of them", e->what,
-            group, f->group);
-    }
+    MISUSE_IF(f->group != 0 && f->group != group, RULE_CTA_GROUP, e->site, 1,
+              "%s of cta_group::%d: the CTA has executed tcgen05 of cta_group::%d, and a kernel has one of them",
+              e->what, group, f->group);
     f->group = group;
-    if (e->targets >> cluster->size != 0) {
-        report_misuse(RULE_CLUSTER_RANK, e->site, 1, "%s to CTAs of mask 0x%x in a cluster of %d", e->what,
-                      (unsigned)e->targets, cluster->size);
-    }
+    MISUSE_IF(e->targets >> cluster->size != 0, RULE_CLUSTER_RANK, e->site, 1,
+              "%s to CTAs of mask 0x%x in a cluster of %d", e->what, (unsigned)e->targets, cluster->size);
     const Cta *peer = e->pair ? pair_cta(t, 1, !(t->cta->rank & 1)) : t->cta;
-    if (peer == NULL) {
-        report_misuse(RULE_CTA_GROUP, e->site, 1, "%s of cta_group::2 in a cluster of %d: CTA %d has no other", e->what,
-                      cluster->size, t->cta->block);
-    }
+    MISUSE_IF(peer == NULL, RULE_CTA_GROUP, e->site, 1, "%s of cta_group::2 in a cluster of %d: CTA %d has no other",
+              e->what, cluster->size, t->cta->block);
     if (peer != t->cta) {
         phases_peer(t, peer->rank, e->what, e->site);
-        if (!cluster_started(t, peer)) {
-            report_misuse(
-                RULE_CLUSTER_START, e->site, 0,
-                "%s of a pair: this thread has passed no cluster barrier, and knows of nothing that CTA %d has "
-                "done",
-                e->what, peer->block);
-        }
+        MISUSE_IF(!cluster_started(t, peer), RULE_CLUSTER_START, e->site, 0,
+                  "%s of a pair: this thread has passed no cluster barrier, and knows of nothing that CTA %d has "
+                  "done",
+                  e->what, peer->block);
     }
 }
 
@@ -88,9 +78,7 @@ ON(tmem, TMEM_ALLOC) {
         : (int)e->taddr < 0
             ? "not as many adjacent columns are free: no other CTA will free any, and the instruction blocks"
             : NULL;
-    if (fault != NULL) {
-        report_misuse(RULE_TMEM_ALLOC, e->site, 1, "tcgen05.alloc of %d columns: %s", n, fault);
-    }
+    MISUSE_IF(fault != NULL, RULE_TMEM_ALLOC, e->site, 1, "tcgen05.alloc of %d columns: %s", n, fault);
     f->least = n;
     f->site = e->site;
     cells_tensor_begin(e->warp->cta);
@@ -102,16 +90,13 @@ ON(tmem, TMEM_RELINQUISH) { e->warp->cta->tmem_facts->relinquished = 1; }
 ON(tmem, TMEM_DEALLOC) {
     Warp *w = e->warp;
     const CtaTmem *tmem = w->cta->tmem;
-    if (e->taddr >= TMEM_COLUMNS || tmem->allocated[e->taddr] == 0 || tmem->allocated[e->taddr] != e->columns) {
-        report_misuse(RULE_TMEM_FREE, e->site, 1,
-                      "tcgen05.dealloc of %d columns at address 0x%x: no allocation of that size begins there",
-                      e->columns, e->taddr);
-    }
+    MISUSE_IF(e->taddr >= TMEM_COLUMNS || tmem->allocated[e->taddr] == 0 || tmem->allocated[e->taddr] != e->columns,
+              RULE_TMEM_FREE, e->site, 1,
+              "tcgen05.dealloc of %d columns at address 0x%x: no allocation of that size begins there", e->columns,
+              e->taddr);
     const Cta *peer = pair_cta(&w->thread[0], e->pair, !(w->cta->rank & 1));
-    if (peer->tmem->allocated[e->taddr] == 0) {
-        report_misuse(RULE_RACE_WAW, e->site, 1, "tcgen05.dealloc of a pair: CTA %d has not got its columns yet",
-                      peer->block);
-    }
+    MISUSE_IF(peer->tmem->allocated[e->taddr] == 0, RULE_RACE_WAW, e->site, 1,
+              "tcgen05.dealloc of a pair: CTA %d has not got its columns yet", peer->block);
     change_columns(w, ACCESS_TMEM_DEALLOC, e->pair, e->taddr, e->columns, e->site);
 }
 
@@ -131,10 +116,9 @@ ON(tmem, CTA_RETURNED) {
 static void check_columns(const Cta *cta, const char *what, Site site, int first, int columns) {
     char text[PHRASE_SIZE];
     for (int column = first; column < first + columns; column++) {
-        if (column >= TMEM_COLUMNS || !cta->tmem->taken[column]) {
-            report_misuse(RULE_TMEM_ADDRESS, site, 1, "%s of columns %d to %d: column %d of %s is not allocated", what,
-                          first, first + columns - 1, column, cta_text(cta, text));
-        }
+        MISUSE_IF(column >= TMEM_COLUMNS || !cta->tmem->taken[column], RULE_TMEM_ADDRESS, site, 1,
+                  "%s of columns %d to %d: column %d of %s is not allocated", what, first, first + columns - 1, column,
+                  cta_text(cta, text));
     }
 }
 
@@ -159,25 +143,20 @@ ON(tmem, TMEM_ACCESS) {
     const int lanes = tcgen05_register_lanes(e->registers_are), first = w->id % 4 * WARP_SIZE, n = e->columns;
     const AccessKind kind = e->write ? ACCESS_TMEM_ST : lanes == WARP_SIZE ? ACCESS_TMEM_LD : ACCESS_TMEM_LD_16;
     for (int lane = 0; lane < w->lanes; lane++) {
-        if (w->meeting->word[0][lane] != e->taddr) {
-            report_misuse(RULE_TMEM_ADDRESS, e->site, 1, "%s with addresses that differ between lanes of a warp",
-                          access_name[kind]);
-        }
+        MISUSE_IF(w->meeting->word[0][lane] != e->taddr, RULE_TMEM_ADDRESS, e->site, 1,
+                  "%s with addresses that differ between lanes of a warp", access_name[kind]);
     }
-    if (tmem_lane(e->taddr) != first && tmem_lane(e->taddr) != first + WARP_SIZE - lanes) {
-        report_misuse(RULE_TMEM_ADDRESS, e->site, 1, "%s from lane %d: warp %d reaches lanes %d to %d, %s",
-                      access_name[kind], tmem_lane(e->taddr), w->id, first, first + WARP_SIZE - 1,
-                      lanes == WARP_SIZE ? "all of them" : "16 of them, from the first or the 17th on");
-    }
+    MISUSE_IF(tmem_lane(e->taddr) != first && tmem_lane(e->taddr) != first + WARP_SIZE - lanes, RULE_TMEM_ADDRESS,
+              e->site, 1, "%s from lane %d: warp %d reaches lanes %d to %d, %s", access_name[kind], tmem_lane(e->taddr),
+              w->id, first, first + WARP_SIZE - 1,
+              lanes == WARP_SIZE ? "all of them" : "16 of them, from the first or the 17th on");
     /* The wrapper of 32x32b makes several instructions of other multiples of 8. */
     const int one = n > 0 && (n & (n - 1)) == 0 && tcgen05_registers(e->registers_are, n) <= 128 &&
                     e->registers_are != TCGEN05_16X32BX2 + TCGEN05_PACKED;
-    if (!one && (e->registers_are != TCGEN05_32X32B || n < 1 || n % 8 != 0)) {
-        report_misuse(RULE_TMEM_ADDRESS, e->site, 1,
-                      "%s with .x%d: accepted are powers of two, of up to 128 registers (16x32bx2 not packed), and "
-                      "multiples of 8 for 32x32b",
-                      access_name[kind], n);
-    }
+    MISUSE_IF(!one && (e->registers_are != TCGEN05_32X32B || n < 1 || n % 8 != 0), RULE_TMEM_ADDRESS, e->site, 1,
+              "%s with .x%d: accepted are powers of two, of up to 128 registers (16x32bx2 not packed), and "
+              "multiples of 8 for 32x32b",
+              access_name[kind], n);
     check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr),
                   tcgen05_register_columns(e->registers_are, n));
     for (int lane = 0; lane < w->lanes; lane++) {
@@ -194,21 +173,16 @@ static void check_rows(Actor *actor, Cta *cta, uint64_t bits, MatrixType type, i
     const char *what = actor->what;
     const Site site = actor->access.site;
     WgmmaDescriptor d;
-    if (!tcgen05_descriptor_decode(bits, &d)) {
-        report_misuse(
-            RULE_TCGEN05_DESCRIPTOR, site, 1,
-            "%s: descriptor 0x%016llx: bits 46 to 48 are %d (1 is accepted: wgmma's have 0), swizzle in bits 61 to "
-            "63 is %d (0, 2, 4, 6), and bits of no field are 0x%llx (0)",
-            what, (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61), (unsigned long long)d.unknown);
-    }
+    MISUSE_IF(!tcgen05_descriptor_decode(bits, &d), RULE_TCGEN05_DESCRIPTOR, site, 1,
+              "%s: descriptor 0x%016llx: bits 46 to 48 are %d (1 is accepted: wgmma's have 0), swizzle in bits 61 to "
+              "63 is %d (0, 2, 4, 6), and bits of no field are 0x%llx (0)",
+              what, (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61), (unsigned long long)d.unknown);
     tcgen05_operand_addresses(d, type, mn_major, rows, address);
     for (int i = 0; i < 2 * rows; i += halves) {
         uint32_t offset = address[i] - SHARED_RESERVED;
-        if (address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > cta->shared_bytes) {
-            report_misuse(RULE_TCGEN05_DESCRIPTOR, site, 1,
-                          "%s: its row %d lies at byte %lld; the CTA has %u bytes of shared memory", what,
-                          wgmma_chunk_row(mn_major, i), (long long)address[i] - SHARED_RESERVED, cta->shared_bytes);
-        }
+        MISUSE_IF(address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > cta->shared_bytes, RULE_TCGEN05_DESCRIPTOR,
+                  site, 1, "%s: its row %d lies at byte %lld; the CTA has %u bytes of shared memory", what,
+                  wgmma_chunk_row(mn_major, i), (long long)address[i] - SHARED_RESERVED, cta->shared_bytes);
         cells_shared(cta, actor, offset, CHUNK_BYTES);
         tag[i] = provenance_of(cta, offset);
     }
@@ -246,10 +220,9 @@ static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32
     const Tcgen05Shape *s = &p->shape;
     const int from = tmem_lane(taddr), column = tmem_column(taddr);
     Actor actor = actor_tcgen05(p->thread, kind, p->site);
-    if (from != (kind == ACCESS_TCGEN05_A ? tmem_lane(p->d) : 0)) {
-        report_misuse(RULE_TMEM_ADDRESS, p->site, 1, "%s from lane %d on: accepted is %s", access_name[kind], from,
-                      kind == ACCESS_TCGEN05_A ? "the lane of D" : "0");
-    }
+    MISUSE_IF(from != (kind == ACCESS_TCGEN05_A ? tmem_lane(p->d) : 0), RULE_TMEM_ADDRESS, p->site, 1,
+              "%s from lane %d on: accepted is %s", access_name[kind], from,
+              kind == ACCESS_TCGEN05_A ? "the lane of D" : "0");
     check_columns(cta, access_name[kind], p->site, column, columns);
     for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
         access_other(cta, &actor, from + tcgen05_lane(s, piece), column, columns);
@@ -264,9 +237,8 @@ ON(tmem, TMEM_COPY) {
     const int column = tmem_column(copy->to);
     Actor from = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP_FROM, copy->site),
           to = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP, copy->site);
-    if (tmem_lane(copy->to) != 0) {
-        report_misuse(RULE_TMEM_ADDRESS, copy->site, 1, "tcgen05.cp to lane %d: accepted is 0", tmem_lane(copy->to));
-    }
+    MISUSE_IF(tmem_lane(copy->to) != 0, RULE_TMEM_ADDRESS, copy->site, 1, "tcgen05.cp to lane %d: accepted is 0",
+              tmem_lane(copy->to));
     for (int i = 0; i <= copy->pair; i++) {
         Cta *cta = pair_cta(copy->thread, copy->pair, i);
         check_columns(cta, "tcgen05.cp", copy->site, column, p->columns);
@@ -317,10 +289,8 @@ ON(tmem, TMEM_PRODUCT) {
                       : tcgen05_has_scales(s->kind) ? "128 with N by 16"
                                                     : "64 with N by 8, or 128 with N by 16");
     }
-    if (tmem_lane(p->d) != 0 && !(s->m == 64 && tmem_lane(p->d) == 16)) {
-        report_misuse(RULE_TMEM_ADDRESS, p->site, 1,
-                      "tcgen05.mma with D from lane %d on: accepted is 0, or 16 for M = 64", tmem_lane(p->d));
-    }
+    MISUSE_IF(tmem_lane(p->d) != 0 && !(s->m == 64 && tmem_lane(p->d) == 16), RULE_TMEM_ADDRESS, p->site, 1,
+              "tcgen05.mma with D from lane %d on: accepted is 0, or 16 for M = 64", tmem_lane(p->d));
     role_multiplies(t->warp);
     t->cta->results->unknown = 1; /* whose rows and columns are in tensor memory nobody follows */
     Actor d = actor_tcgen05(t, p->accumulate ? ACCESS_TCGEN05_ADD : ACCESS_TCGEN05_D, p->site);
@@ -340,10 +310,8 @@ ON(tmem, TMEM_PRODUCT) {
         }
         for (int n = 0; n < 2; n++) {
             first = *tag_matrix(first) == '\0' ? part[n] : first;
-            if (*tag_matrix(part[n]) != '\0' && part[n].column != first.column) {
-                report_misuse(RULE_PROVENANCE, p->site, 0, "tcgen05.mma of operands from k = %d on and from k = %d on",
-                              first.column, part[n].column);
-            }
+            MISUSE_IF(*tag_matrix(part[n]) != '\0' && part[n].column != first.column, RULE_PROVENANCE, p->site, 0,
+                      "tcgen05.mma of operands from k = %d on and from k = %d on", first.column, part[n].column);
         }
         d.passed.epoch = pipelines(p, cta) ? d.access.epoch : 0;
         d.passed.component = d.access.component;

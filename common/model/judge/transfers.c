@@ -50,20 +50,16 @@ static uint32_t unit_of(uint32_t size) { return size == 0 ? 1 : size < CHUNK_BYT
 /* Where the access lies in CTA `rank`. */
 static uint32_t check_place(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
     uint32_t offset = shared_bounds(t, p, size, what, site);
-    if (offset % unit_of(size) != 0) {
-        report_misuse(RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what, size, offset);
-    }
+    MISUSE_IF(offset % unit_of(size) != 0, RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what,
+              size, offset);
     if (rank == t->cta->rank) {
         return offset;
     }
     phases_peer(t, rank, what, site);
     const Cta *peer = t->cta->cluster->cta[rank];
-    if (!cluster_started(t, peer)) {
-        report_misuse(
-            RULE_CLUSTER_START, site, 0,
-            "%s into CTA %d: this thread has passed no cluster barrier, and knows of nothing that CTA has done", what,
-            peer->block);
-    }
+    MISUSE_IF(!cluster_started(t, peer), RULE_CLUSTER_START, site, 0,
+              "%s into CTA %d: this thread has passed no cluster barrier, and knows of nothing that CTA has done", what,
+              peer->block);
     return offset;
 }
 
@@ -119,14 +115,10 @@ ON(transfers, COPY) {
     Thread *t = e->thread;
     const uint32_t unit = unit_of(e->size);
     uint32_t offset = check_place(t, e->rank, e->p, e->size, e->what, e->site);
-    if (e->from_size > e->size) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s of %d bytes: accepted are 0 to %u", e->what, (int)e->from_size,
-                      e->size);
-    }
-    if ((uintptr_t)e->from % unit != 0 || e->size % unit != 0) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1, "%s of %u bytes from address %p: both are multiples of %u", e->what,
-                      e->size, e->from, unit);
-    }
+    MISUSE_IF(e->from_size > e->size, RULE_ALIGNMENT, e->site, 1, "%s of %d bytes: accepted are 0 to %u", e->what,
+              (int)e->from_size, e->size);
+    MISUSE_IF((uintptr_t)e->from % unit != 0 || e->size % unit != 0, RULE_ALIGNMENT, e->site, 1,
+              "%s of %u bytes from address %p: both are multiples of %u", e->what, e->size, e->from, unit);
     Cta *cta = t->cta->cluster->cta[e->rank];
     Actor to = actor_of_copy(e, e->access), from = actor_of_copy(e, e->from_access);
     if (e->from_size > 0 && is_shared(e, e->from)) {
@@ -151,10 +143,9 @@ ON(transfers, COPY) {
 ON(transfers, LAUNCH_ASKED) {
     const CtaTransfers *f = e->thread->cta->transfers;
     char who[PHRASE_SIZE];
-    if (f->refused != NULL && thread_knows(e->thread, thread_component(f->refused), f->refused_epoch)) {
-        report_misuse(RULE_LAUNCH_CONTROL, e->site, 1, "%s by a thread that knows: %s has got a no",
-                      access_name[ACCESS_TRY_CANCEL], thread_text(f->refused, who));
-    }
+    MISUSE_IF(f->refused != NULL && thread_knows(e->thread, thread_component(f->refused), f->refused_epoch),
+              RULE_LAUNCH_CONTROL, e->site, 1, "%s by a thread that knows: %s has got a no",
+              access_name[ACCESS_TRY_CANCEL], thread_text(f->refused, who));
 }
 
 ON(transfers, LAUNCH_ANSWER) {
@@ -172,13 +163,9 @@ ON(transfers, LAUNCH_ANSWER) {
 
 static void check_map(const TensorMap *map, int rank, const char *what, Site site) {
     const char *fault = tensor_map_fault(map);
-    if (fault != NULL) {
-        report_misuse(RULE_TMA_OPERAND, site, 1, "%s: %s", what, fault);
-    }
-    if (rank != 0 && map->rank != rank) {
-        report_misuse(RULE_TMA_OPERAND, site, 1, "%s with %d coordinates; the tensor map has %d dimensions", what, rank,
-                      map->rank);
-    }
+    MISUSE_IF(fault != NULL, RULE_TMA_OPERAND, site, 1, "%s: %s", what, fault);
+    MISUSE_IF(rank != 0 && map->rank != rank, RULE_TMA_OPERAND, site, 1,
+              "%s with %d coordinates; the tensor map has %d dimensions", what, rank, map->rank);
 }
 
 ON(transfers, TENSOR_MAP_PREFETCH) { check_map(e->map, 0, "prefetch of a tensor map", e->site); }
@@ -186,11 +173,11 @@ ON(transfers, TENSOR_MAP_PREFETCH) { check_map(e->map, 0, "prefetch of a tensor 
 ON(transfers, BULK_COPY) {
     int bytes = (int)e->size;
     uint32_t offset = shared_bounds(e->thread, e->p, bytes > 0 ? (uint32_t)bytes : 1, e->what, e->site);
-    if (bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 || (uintptr_t)e->from % CHUNK_BYTES != 0) {
-        report_misuse(RULE_ALIGNMENT, e->site, 1,
-                      "%s of %d bytes between address %p and byte %u of shared memory: all three are multiples of 16",
-                      e->what, bytes, e->from, offset);
-    }
+    MISUSE_IF(bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 ||
+                  (uintptr_t)e->from % CHUNK_BYTES != 0,
+              RULE_ALIGNMENT, e->site, 1,
+              "%s of %d bytes between address %p and byte %u of shared memory: all three are multiples of 16", e->what,
+              bytes, e->from, offset);
 }
 
 static int is_range(const TensorMap *map) { return map->type == TENSOR_RANGE; }
@@ -226,18 +213,14 @@ static int is_local(Thread *t, const TensorMap *map) {
 static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
     const char *what = copy->what;
     check_map(copy->map, copy->rank, what, copy->site);
-    if (copy->map->type != TENSOR_RANGE && is_local(copy->thread, copy->map)) {
-        report_misuse(RULE_TMA_OPERAND, copy->site, 1,
-                      "%s: the tensor map is a local variable of the thread; it has to be a parameter of the kernel "
-                      "(__grid_constant__), a constant, or lie in global memory",
-                      what);
-    }
+    MISUSE_IF(copy->map->type != TENSOR_RANGE && is_local(copy->thread, copy->map), RULE_TMA_OPERAND, copy->site, 1,
+              "%s: the tensor map is a local variable of the thread; it has to be a parameter of the kernel "
+              "(__grid_constant__), a constant, or lie in global memory",
+              what);
     uint32_t offset = shared_bounds(copy->thread, copy->shared, tensor_box_span(copy->map), what, copy->site);
-    if (offset % tensor_box_alignment(copy->map) != 0) {
-        report_misuse(RULE_ALIGNMENT, copy->site, 1,
-                      "%s: the box lies at byte %u of shared memory, not at a multiple of %u", what, offset,
-                      tensor_box_alignment(copy->map));
-    }
+    MISUSE_IF(offset % tensor_box_alignment(copy->map) != 0, RULE_ALIGNMENT, copy->site, 1,
+              "%s: the box lies at byte %u of shared memory, not at a multiple of %u", what, offset,
+              tensor_box_alignment(copy->map));
     const char *fault = fault_of(copy->map, copy->coord);
     if (fault != NULL) {
         char text[PHRASE_SIZE];
@@ -251,10 +234,8 @@ ON(transfers, TMA_LOAD_ASKED) {
     const Cluster *cluster = copy->thread->cta->cluster;
     role_loads(copy->thread, 0);
     check_copy(copy, tensor_load_fault);
-    if (copy->mask >> cluster->size != 0) {
-        report_misuse(RULE_CLUSTER_RANK, copy->site, 1, "%s with multicast mask 0x%x in a cluster of %d CTAs",
-                      copy->what, (unsigned)copy->mask, cluster->size);
-    }
+    MISUSE_IF(copy->mask >> cluster->size != 0, RULE_CLUSTER_RANK, copy->site, 1,
+              "%s with multicast mask 0x%x in a cluster of %d CTAs", copy->what, (unsigned)copy->mask, cluster->size);
 }
 
 static void load_into(const TmaLoad *load, int target) {
@@ -291,10 +272,8 @@ ON(transfers, TMA_STORE) {
     const TmaCopy *copy = e->copy;
     Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
-    if (copy->add && !tensor_can_add(copy->map)) {
-        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s that adds: the model adds bf16, fp32 and integers only",
-                      copy->what);
-    }
+    MISUSE_IF(copy->add && !tensor_can_add(copy->map), RULE_TMA_OPERAND, copy->site, 1,
+              "%s that adds: the model adds bf16, fp32 and integers only", copy->what);
     AccessKind kind = is_range(copy->map) ? ACCESS_BULK_STORE : ACCESS_TMA_STORE;
     results_tma_store(copy); /* before the conflicts that a wrong place has */
     Actor from = actor_of_group(t, GROUP_READS, kind, copy->site),
