@@ -139,10 +139,10 @@ void report_place_of(const char *label, const char *who, Site site, const char *
 }
 
 void report_barrier(const Barrier *b) {
-    char name[PHRASE_SIZE], cta[PHRASE_SIZE];
+    char cta[PHRASE_SIZE];
     report_line("barrier",
                 "%s of %s: phase %llu, %d of %d arrivals pending, tx-count %lld (announced %llu, brought %llu)",
-                barrier_text(b, name), cta_text(b->cta, cta), b->phase, b->pending, b->expected, b->tx, b->announced,
+                barrier_text(b, PHRASE), cta_text(b->cta, cta), b->phase, b->pending, b->expected, b->tx, b->announced,
                 b->brought);
 }
 
@@ -249,8 +249,7 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
     va_end(arguments);
     report_place("now", NULL, site, text);
     if (current_thread() != NULL) {
-        char who[PHRASE_SIZE];
-        report_line("by", "%s", thread_text(current_thread(), who));
+        report_line("by", "%s", thread_text(current_thread(), PHRASE));
     }
     report_end(fatal);
 }

@@ -44,7 +44,8 @@ void report_misuse(ModelRule rule, Site site, int fatal, const char *format, ...
 /* "wait_group(-1): accepted is 0 or more", if it is so. */
 void report_negative(ModelRule rule, Site site, const char *what, int newest);
 
-/* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. */
+/* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. PHRASE is such a text, until its block ends. */
+#define PHRASE ((char[PHRASE_SIZE]){""})
 const char *allocation_text(const Allocation *a, char *text); /* "C", "C of device 1" */
 const char *cta_text(const Cta *cta, char *text);             /* "CTA 3", "CTA 3 of device 1" */
 const char *thread_text(const Thread *t, char *text);

@@ -391,11 +391,11 @@ static _Noreturn void stop_at(ModelRule rule, const Thread *t, Site site, const 
 }
 
 static _Noreturn void report_bounds(const Thread *t, uintptr_t p, uint32_t size, const char *what, Site site) {
-    char text[2 * PHRASE_SIZE], name[PHRASE_SIZE];
+    char text[2 * PHRASE_SIZE];
     const Allocation *below = global_is((const void *)p) ? global_below(p) : NULL;
     if (below != NULL) {
         snprintf(text, sizeof text, "%u bytes at byte %lld of %s, which has %lld bytes", size,
-                 (long long)(p - below->begin), allocation_text(below, name), (long long)(below->end - below->begin));
+                 (long long)(p - below->begin), allocation_text(below, PHRASE), (long long)(below->end - below->begin));
     } else {
         snprintf(text, sizeof text, "%u bytes at address 0x%llx%s", size, (unsigned long long)p,
                  global_is((const void *)p)

@@ -47,7 +47,7 @@ static int same_wait(const Thread *x, const Thread *y) {
 
 /* Where a thread is now, as part of a sentence. */
 static const char *whereabouts(const Thread *t, char *text) {
-    char place[160], name[PHRASE_SIZE];
+    char place[160];
     const Wait *wait = &t->wait;
     if (t->state == THREAD_EXITED) {
         snprintf(text, PHRASE_SIZE, "it has returned from the kernel");
@@ -58,7 +58,7 @@ static const char *whereabouts(const Thread *t, char *text) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
         snprintf(text, PHRASE_SIZE, "it is itself waiting for phase %llu of %s at %s", wait->phase,
-                 barrier_text(wait->barrier, name), place);
+                 barrier_text(wait->barrier, PHRASE), place);
         break;
     case WAIT_NAMED: snprintf(text, PHRASE_SIZE, "it is itself waiting at barrier %d, %s", wait->id, place); break;
     default: snprintf(text, PHRASE_SIZE, "it is itself waiting in %s at %s", wait->what, place);
@@ -107,7 +107,7 @@ static int arrived_in_phase(const Barrier *b, const Thread *t) {
 
 static void explain_mbarrier(const Thread *t) {
     const Barrier *b = t->wait.barrier;
-    char who[PHRASE_SIZE], now[PHRASE_SIZE], name[PHRASE_SIZE], place[160];
+    char place[160];
     if (b->pending > 0 && b->tx != 0) {
         report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected, b->tx);
     } else if (b->pending > 0) {
@@ -128,18 +128,18 @@ static void explain_mbarrier(const Thread *t) {
         report_line("",
                     "no thread has arrived at %s yet: either no thread has reached an arrival, or the thread that "
                     "would arrive is itself waiting",
-                    barrier_text(b, name));
+                    barrier_text(b, PHRASE));
     }
     for (int i = 0; i < count; i++) {
-        report_line("", "%s %s %s (%s): %s", thread_text(thread[i], who),
+        report_line("", "%s %s %s (%s): %s", thread_text(thread[i], PHRASE),
                     arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at",
-                    barrier_text(where[i], name), site_text(site[i], place, sizeof place), whereabouts(thread[i], now));
+                    barrier_text(where[i], PHRASE), site_text(site[i], place, sizeof place),
+                    whereabouts(thread[i], PHRASE));
     }
 }
 
 static void explain_named(const Thread *t) {
     const NamedBarrier *b = &t->cta->named[t->wait.id];
-    char now[PHRASE_SIZE], who[PHRASE_SIZE];
     report_line("", "%d of %d threads have arrived at barrier %d", b->arrived, b->expected, t->wait.id);
     if (!b->uses_all) {
         return;
@@ -153,7 +153,7 @@ static void explain_named(const Thread *t) {
             continue;
         }
         if (last == NULL || !same_wait(last, other)) {
-            report_line("", "absent: %s; %s", thread_text(other, who), whereabouts(other, now));
+            report_line("", "absent: %s; %s", thread_text(other, PHRASE), whereabouts(other, PHRASE));
             told++;
         }
         last = other;
@@ -172,23 +172,21 @@ static WarpPart part_of(const Thread *t) {
 
 static void explain_warp(const Thread *t) {
     const Warp *w = t->warp;
-    char now[PHRASE_SIZE];
     WarpPart part = part_of(t);
     for (int lane = 0; lane < w->lanes; lane++) {
         if ((part.mask & ~part.arrived) >> lane & 1) {
-            report_line("", "absent: lane %d; %s", lane, whereabouts(&w->thread[lane], now));
+            report_line("", "absent: lane %d; %s", lane, whereabouts(&w->thread[lane], PHRASE));
             break;
         }
     }
 }
 
 static void explain_warpgroup(const Thread *t) {
-    char who[PHRASE_SIZE], now[PHRASE_SIZE];
     const Warpgroup *g = t->warp->warpgroup;
     for (int i = g->id * 4; i < g->id * 4 + 4 && i < t->cta->warps; i++) {
         const Thread *other = &t->cta->warp[i].thread[0];
         if (!same_wait(t, other) && other->warp != t->warp) {
-            report_line("", "absent: %s; %s", thread_text(other, who), whereabouts(other, now));
+            report_line("", "absent: %s; %s", thread_text(other, PHRASE), whereabouts(other, PHRASE));
         }
     }
 }
@@ -221,19 +219,19 @@ static const char *word_text(const Thread *t, char *text) {
 }
 
 static void explain_counter(const Thread *t, const char *place, const char *who) {
-    char name[PHRASE_SIZE], amount[40] = "";
+    char amount[40] = "";
     if (t->wait.knows) {
         snprintf(amount, sizeof amount, ", until it is %d or more", t->wait.wanted);
     }
     report_line("waiting", "%s: %s, polls a counter whose value is %d%s: %s", place, who, (int)t->wait.value, amount,
-                word_text(t, name));
+                word_text(t, PHRASE));
     if (waiting_ctas() == 0) {
         report_line("", "no thread is left that could change it");
     }
 }
 
 static void explain(const Thread *t, int count) {
-    char place[160], who[PHRASE_SIZE], name[PHRASE_SIZE];
+    char place[160], who[PHRASE_SIZE];
     const Wait *wait = &t->wait;
     site_text(wait->site, place, sizeof place);
     threads_text(t, count, who);
@@ -241,7 +239,7 @@ static void explain(const Thread *t, int count) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
         report_line("waiting", "%s: %s, for phase %llu of %s (parity %u)", place, who, wait->phase,
-                    barrier_text(wait->barrier, name), wait->parity);
+                    barrier_text(wait->barrier, PHRASE), wait->parity);
         explain_mbarrier(t);
         break;
     case WAIT_NAMED:

@@ -197,11 +197,11 @@ static _Noreturn void leave(int status) {
 /* By a kernel, on its thread's stack. Without this its program would end as if all were well. */
 static void refuse_in_kernel(const char *call) {
     const Thread *t = device.current;
-    char place[512], who[PHRASE_SIZE];
+    char place[512];
     if (t != NULL) {
         Site site = calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0);
         fprintf(stderr, "the CPU model cannot judge this program: %s: %s has called %s()\n",
-                site_text(site, place, sizeof place), thread_text(t, who), call);
+                site_text(site, place, sizeof place), thread_text(t, PHRASE), call);
         fflush(NULL);
         leave(GEMM_UNJUDGED);
     }

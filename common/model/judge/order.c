@@ -269,21 +269,20 @@ void order_judge(Actor *a, const Access *before, uintptr_t at, uint32_t size) {
 }
 
 static void report_shared(const Cta *cta, uint32_t offset, uint32_t size, Tag tag) {
-    char text[PHRASE_SIZE], of[PHRASE_SIZE], place[PHRASE_SIZE] = "";
+    char of[PHRASE_SIZE], place[PHRASE_SIZE] = "";
     const Launch *l = launch_of(cta);
     if (l->shared_type != NULL) {
         layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, place, sizeof place);
     }
     report_line("memory", "%s%sshared memory of %s, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
                 cta_text(cta, of), offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
-                tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, text) : "");
+                tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, PHRASE) : "");
 }
 
 static void report_global(const Allocation *a, uintptr_t p, Tag tag) {
-    char text[PHRASE_SIZE], name[PHRASE_SIZE];
     int named = tag.tensor != TENSOR_UNKNOWN;
-    report_line("memory", "%s, byte %llu%s%s", allocation_text(a, name), (unsigned long long)(p - a->begin),
-                named ? ": " : "", named ? tag_text(tag, text) : "");
+    report_line("memory", "%s, byte %llu%s%s", allocation_text(a, PHRASE), (unsigned long long)(p - a->begin),
+                named ? ": " : "", named ? tag_text(tag, PHRASE) : "");
 }
 
 /* An mbarrier in this chunk. */
@@ -295,16 +294,15 @@ static void report_barrier_in(const Cta *cta, uint32_t offset) {
 /* Why an access of the thread's own cluster to shared memory is not known to be over. */
 static void report_missing_shared(const Thread *t, const Access *before) {
     const ComponentOwner *owner = component_owner(t->cta->cluster, before->component);
-    char name[PHRASE_SIZE];
     GroupKind kind;
     if (owner->barrier != NULL) {
         uint32_t seen = clock_tick(t->clock->base, before->component).known;
         if (seen == 0) {
             report_line("missing", "the load counts for phase %u of %s; this thread knows no completed phase of it",
-                        before->epoch - 1, barrier_text(owner->barrier, name));
+                        before->epoch - 1, barrier_text(owner->barrier, PHRASE));
         } else {
             report_line("missing", "the load counts for phase %u of %s; this thread knows only phases up to %u",
-                        before->epoch - 1, barrier_text(owner->barrier, name), seen - 1);
+                        before->epoch - 1, barrier_text(owner->barrier, PHRASE), seen - 1);
         }
         report_barrier(owner->barrier);
     } else if (owner->warpgroup != NULL) {
@@ -435,18 +433,17 @@ static void report_size(const struct Finding *f) {
 
 /* What was read before it had come: a wait of the thread that a fresh barrier let pass. */
 static void report_fresh(const Thread *t) {
-    char name[PHRASE_SIZE];
     const Barrier *b = t->cta->phases->thread[t->id].fresh;
     if (b != NULL) {
         report_place("before", t, t->cta->phases->thread[t->id].fresh_site, "wait that returned at once");
         report_line("phase", "%s was fresh, and a wait with parity 1 passes it: phase 0, the first, has parity 0",
-                    barrier_text(b, name));
+                    barrier_text(b, PHRASE));
     }
 }
 
 static void report(const struct Finding *f) {
     const Actor *a = f->by;
-    char who[PHRASE_SIZE], name[PHRASE_SIZE];
+    char who[PHRASE_SIZE];
     if (!report_begin(f->rule)) {
         return;
     }
@@ -465,7 +462,7 @@ static void report(const struct Finding *f) {
     if (a->space == SPACE_SHARED) {
         report_shared(a->cta, (uint32_t)f->at, f->size, f->tag);
     } else if (a->space == SPACE_TENSOR) {
-        report_line("memory", "tensor memory of %s, lane %d, columns %d to %d", cta_text(a->cta, name),
+        report_line("memory", "tensor memory of %s, lane %d, columns %d to %d", cta_text(a->cta, PHRASE),
                     tmem_lane((uint32_t)f->at), tmem_column((uint32_t)f->at),
                     tmem_column((uint32_t)f->at) + (int)f->size - 1);
     } else {
@@ -476,7 +473,7 @@ static void report(const struct Finding *f) {
         report_fresh(a->thread);
     }
     if (a->barrier != NULL) {
-        report_line("stage", "the load is counted by %s", barrier_text(a->barrier, name));
+        report_line("stage", "the load is counted by %s", barrier_text(a->barrier, PHRASE));
         report_size(f);
     }
     report_end(0);

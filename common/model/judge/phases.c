@@ -129,7 +129,6 @@ ON(phases, MBARRIER_INVAL) {
     const Thread *other = used_by(t, b);
     int load = f->load_phase > thread_newest(t, f->component).known;
     if (other != NULL || load || f->copies_count > 0 || b->tx != 0) {
-        char who[PHRASE_SIZE];
         report_begin_last(RULE_BARRIER_INVAL);
         report_place("now", t, e->site, "mbarrier_inval");
         if (load || f->copies_count > 0) {
@@ -139,7 +138,7 @@ ON(phases, MBARRIER_INVAL) {
         report_line("missing", "%s%s",
                     other != NULL ? "a barrier between this and the last use by "
                                   : "a wait for the copies that it counts",
-                    other != NULL ? thread_text(other, who) : "");
+                    other != NULL ? thread_text(other, PHRASE) : "");
         report_end(1);
     }
     Actor actor = actor_plain(t, ACCESS_STORE, e->site);
@@ -462,11 +461,8 @@ ON(phases, MBARRIER_ANNOUNCED) {
     const Barrier *b = e->barrier;
     int bytes = (int)e->amount;
     BarrierFacts *f = b->facts;
-    if (bytes < 0 || bytes > TX_LIMIT) {
-        char name[PHRASE_SIZE];
-        report_misuse(RULE_TX_RANGE, e->site, 1, "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes,
-                      barrier_text(b, name));
-    }
+    MISUSE_IF(bytes < 0 || bytes > TX_LIMIT, RULE_TX_RANGE, e->site, 1,
+              "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes, barrier_text(b, PHRASE));
     if (bytes > 0) {
         f->announced = model_room(f->announced, f->announced_count + 1, &f->announced_capacity, sizeof *f->announced);
         f->announced[f->announced_count++] = (Announced){t, thread_epoch(t), e->site};
@@ -502,15 +498,13 @@ static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what,
     /* A load is meant for the first phase that its issuer does not know to be complete. If that one is over, too few
      * bytes were announced for it. */
     uint32_t meant = thread_newest(t, f->component).known;
-    if (b->phase > meant && !lacks_release(t, b, meant) && report_begin(RULE_TX_COUNT)) {
-        char name[PHRASE_SIZE];
-        report_place("now", t, site, what);
-        report_barrier(b);
-        report_line("count",
-                    "phase %u of %s is complete already, though this load, which it should count, starts only now: "
-                    "fewer bytes were announced, and have landed, than all its loads deliver",
-                    meant, barrier_text(b, name));
-        report_end(0);
+    if (b->phase > meant && !lacks_release(t, b, meant)) {
+        REPORT(
+            RULE_TX_COUNT, report_place("now", t, site, what), report_barrier(b),
+            report_line("count",
+                        "phase %u of %s is complete already, though this load, which it should count, starts only now: "
+                        "fewer bytes were announced, and have landed, than all its loads deliver",
+                        meant, barrier_text(b, PHRASE)));
     }
     f->issued += bytes;
     note_last_load(b, t, what, site);
@@ -561,29 +555,27 @@ ON(phases, MBARRIER_LACKS_BYTES) {
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
 static void check_passed(const Barrier *b, const Passed *p, const Clock *released) {
-    if (!is_over(p, b->facts, released) && report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("wait", p->thread, p->site, "wait released by the previous phase");
-        report_barrier(b);
-        report_last_arrival("arrival", b, "completes the phase");
-        report_line("phase",
-                    "phase %llu completes, and nothing orders it after that wait: had the waiting thread been slower, "
-                    "it would have found the parity changed and waited for phase %llu instead",
-                    b->phase, b->phase);
-        report_end(0);
+    if (!is_over(p, b->facts, released)) {
+        REPORT(RULE_PHASE_SKIPPED, report_place("wait", p->thread, p->site, "wait released by the previous phase"),
+               report_barrier(b), report_last_arrival("arrival", b, "completes the phase"),
+               report_line(
+                   "phase",
+                   "phase %llu completes, and nothing orders it after that wait: had the waiting thread been slower, "
+                   "it would have found the parity changed and waited for phase %llu instead",
+                   b->phase, b->phase));
     }
 }
 
 /* An arrival that comes after it holds the phase open for an announcement: the thread's own, or that of one who knows. */
 static void check_announced(const Barrier *b, const Announced *a, const Clock *released) {
-    if (clock_tick(released, thread_component(a->thread)).known < a->epoch && report_begin(RULE_TX_COUNT)) {
-        report_place("now", a->thread, a->site, "mbarrier_expect_tx");
-        report_barrier(b);
-        report_last_arrival("arrival", b, "nothing orders it after the announcement");
-        report_line("count",
-                    "nothing orders an arrival of phase %llu after the announcement of these bytes: had the earlier "
-                    "bytes landed first, the phase would have completed, and these would count for the next",
-                    b->phase);
-        report_end(0);
+    if (clock_tick(released, thread_component(a->thread)).known < a->epoch) {
+        REPORT(RULE_TX_COUNT, report_place("now", a->thread, a->site, "mbarrier_expect_tx"), report_barrier(b),
+               report_last_arrival("arrival", b, "nothing orders it after the announcement"),
+               report_line(
+                   "count",
+                   "nothing orders an arrival of phase %llu after the announcement of these bytes: had the earlier "
+                   "bytes landed first, the phase would have completed, and these would count for the next",
+                   b->phase));
     }
 }
 
@@ -701,16 +693,13 @@ ON(phases, LAUNCH_BEGIN) {
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
     unsigned long long phase = (b->phase & 1) == parity ? b->phase : b->phase - 1; /* that ends this wait */
-    if (b->phase > 0 && clock_tick(t->clock->base, b->facts->component).known < phase && phases_known(t, b) < phase &&
-        report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("now", t, site, "wait");
-        report_barrier(b);
-        report_last_arrival("arrival", b, "the last one at this barrier");
-        report_line("phase",
-                    "it waits for phase %llu by its parity %u, but this thread cannot know that phase %llu is "
-                    "complete: had it asked sooner, an older phase of that parity would have let it through",
-                    phase, parity, phase - 1);
-        report_end(0);
+    if (b->phase > 0 && clock_tick(t->clock->base, b->facts->component).known < phase && phases_known(t, b) < phase) {
+        REPORT(RULE_PHASE_SKIPPED, report_place("now", t, site, "wait"), report_barrier(b),
+               report_last_arrival("arrival", b, "the last one at this barrier"),
+               report_line("phase",
+                           "it waits for phase %llu by its parity %u, but this thread cannot know that phase %llu is "
+                           "complete: had it asked sooner, an older phase of that parity would have let it through",
+                           phase, parity, phase - 1));
     }
 }
 
@@ -725,12 +714,9 @@ static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *las
 ON(phases, MBARRIER_WAIT) {
     Thread *t = e->thread;
     const Barrier *b = e->barrier;
-    if (e->parity > 1) {
-        char name[PHRASE_SIZE];
-        report_misuse(RULE_PHASE_TOKEN, e->site, 0,
-                      "wait at %s with parity %u: accepted are 0 and 1, the number of the phase modulo 2",
-                      barrier_text(b, name), e->parity);
-    }
+    MISUSE_IF(e->parity > 1, RULE_PHASE_TOKEN, e->site, 0,
+              "wait at %s with parity %u: accepted are 0 and 1, the number of the phase modulo 2",
+              barrier_text(b, PHRASE), e->parity);
     LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
     if (last != NULL && last->waited && repeats_parity(t, b, last, e->parity & 1)) {
         if (is_stale(t, b, last)) {
@@ -747,13 +733,12 @@ ON(phases, MBARRIER_WAIT_TOKEN) {
     const Barrier *b = e->barrier;
     const Barrier *of = e->of;
     unsigned long long phase = e->phase;
-    char name[PHRASE_SIZE], other[PHRASE_SIZE];
-    MISUSE_IF(of != b, RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, name),
-              of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, other) : "");
+    MISUSE_IF(of != b, RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, PHRASE),
+              of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, PHRASE) : "");
     MISUSE_IF(b->phase > phase + 1, RULE_PHASE_SKIPPED, e->site, 0,
               "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
               "the phase in progress and the one before apart",
-              barrier_text(b, name), phase, phase + 1);
+              barrier_text(b, PHRASE), phase, phase + 1);
 }
 
 ON(phases, MBARRIER_PASSED) {
@@ -761,14 +746,12 @@ ON(phases, MBARRIER_PASSED) {
     Barrier *b = e->barrier;
     unsigned long long phase = e->phase;
     BarrierFacts *f = b->facts;
-    if (b->phase > phase + 1 && report_begin(RULE_PHASE_SKIPPED)) {
-        report_place("now", t, e->site, "wait");
-        report_barrier(b);
-        report_line("phase",
-                    "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
-                    "the parity is the same as before",
-                    phase, phase + 1);
-        report_end(0);
+    if (b->phase > phase + 1) {
+        REPORT(RULE_PHASE_SKIPPED, report_place("now", t, e->site, "wait"), report_barrier(b),
+               report_line("phase",
+                           "waited for phase %llu; before this thread looked again, phase %llu completed too, and "
+                           "the parity is the same as before",
+                           phase, phase + 1));
     }
     f->observed = b->phase > f->observed ? b->phase : f->observed;
     if (b->phase == 0) {
@@ -809,19 +792,17 @@ static void check_left(const Barrier *b) {
         return;
     }
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
-        char name[PHRASE_SIZE];
         const char *what = strstr(f->load.what, "commit") != NULL ? "commit" : "load";
         report_place(what, f->load.thread, f->load.site, f->load.what);
         report_barrier(b);
         report_line("missing",
                     "all threads of CTA %d have returned, and none has waited for phase %llu of %s, which completes "
                     "when the %s does",
-                    b->cta->block, f->load_phase - 1, barrier_text(b, name), what);
+                    b->cta->block, f->load_phase - 1, barrier_text(b, PHRASE), what);
         report_end(0);
-    } else if (f->load_phase <= f->observed && b->tx != 0 && report_begin(RULE_TX_COUNT)) {
-        report_barrier(b);
-        report_line("count", "all threads of CTA %d have returned, and the phase is still open", b->cta->block);
-        report_end(0);
+    } else if (f->load_phase <= f->observed && b->tx != 0) {
+        REPORT(RULE_TX_COUNT, report_barrier(b),
+               report_line("count", "all threads of CTA %d have returned, and the phase is still open", b->cta->block));
     }
 }
 

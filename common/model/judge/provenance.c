@@ -217,15 +217,14 @@ typedef struct {
 
 /* Reports that the piece at (row, k) of the operand is `got`, where the pieces seen so far ask for `expected`. */
 static void report_piece(const Operand *o, int row, int k, Tag expected, Tag got) {
-    char e[PHRASE_SIZE], g[PHRASE_SIZE];
     if (report_begin(RULE_PROVENANCE)) {
         report_place("now", o->t, o->site, o->name);
         if (o->mn_major) {
             report_line("operand", "rows %d to %d, k %d: expected the chunk of %s, fetched the chunk of %s", row,
-                        row + CHUNK_BYTES / o->element_bytes - 1, k, tag_text(expected, e), tag_text(got, g));
+                        row + CHUNK_BYTES / o->element_bytes - 1, k, tag_text(expected, PHRASE), tag_text(got, PHRASE));
         } else {
             report_line("operand", "row %d, k %d to %d: expected the chunk of %s, fetched the chunk of %s", row, k,
-                        k + CHUNK_BYTES / o->element_bytes - 1, tag_text(expected, e), tag_text(got, g));
+                        k + CHUNK_BYTES / o->element_bytes - 1, tag_text(expected, PHRASE), tag_text(got, PHRASE));
         }
         report_line("see", "swizzle, descriptor (start, strides, mode), and the address each lane gives");
         report_end(0);
@@ -275,10 +274,9 @@ Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixTyp
 }
 
 static void report_pair(Thread *t, const char *what, Tag a, Tag b, Site site) {
-    char x[PHRASE_SIZE], y[PHRASE_SIZE];
     REPORT(RULE_PROVENANCE, report_place("now", t, site, what),
-           report_line("operand", "A begins with the chunk of %s, B with the chunk of %s", tag_text(a, x),
-                       tag_text(b, y)));
+           report_line("operand", "A begins with the chunk of %s, B with the chunk of %s", tag_text(a, PHRASE),
+                       tag_text(b, PHRASE)));
 }
 
 /* Its first row is in its matrix, as far as that is known: what becomes of rows outside does not matter. */
@@ -313,7 +311,6 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
     ptrdiff_t tile = product->tile - g->products->tile;
     Tag *tile_a = &fragments->tile[g->id][tile].a, *tile_b = &fragments->tile[g->id][tile].b;
     int *unread = &fragments->tile[g->id][tile].unread;
-    char x[PHRASE_SIZE], y[PHRASE_SIZE];
     if (!product->accumulate) {
         check_discarded(t, product, *unread, *tile_a, *tile_b, fragments->tile[g->id][tile].site);
         *tile_a = *tile_b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
@@ -334,7 +331,7 @@ int provenance_product(Thread *t, const Product *product, Tag a, Tag b) {
                report_place("now", t, product->site, "product added to a tile of other rows or columns"),
                report_line("operand", "the tile began with rows %d of %s and %d of %s; now A begins with %s, B with %s",
                            tile_a->row, known.tensor[tile_a->tensor].name, tile_b->row,
-                           known.tensor[tile_b->tensor].name, tag_text(a, x), tag_text(b, y)));
+                           known.tensor[tile_b->tensor].name, tag_text(a, PHRASE), tag_text(b, PHRASE)));
         return 0;
     }
     int first = !has_place(*tile_a);

@@ -114,11 +114,10 @@ ON(tmem, CTA_RETURNED) {
 /* ---- loads and stores: 9.7.16.8 ---------------------------------------------------------------------------------- */
 
 static void check_columns(const Cta *cta, const char *what, Site site, int first, int columns) {
-    char text[PHRASE_SIZE];
     for (int column = first; column < first + columns; column++) {
         MISUSE_IF(column >= TMEM_COLUMNS || !cta->tmem->taken[column], RULE_TMEM_ADDRESS, site, 1,
                   "%s of columns %d to %d: column %d of %s is not allocated", what, first, first + columns - 1, column,
-                  cta_text(cta, text));
+                  cta_text(cta, PHRASE));
     }
 }
 

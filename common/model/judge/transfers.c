@@ -142,10 +142,9 @@ ON(transfers, COPY) {
 
 ON(transfers, LAUNCH_ASKED) {
     const CtaTransfers *f = e->thread->cta->transfers;
-    char who[PHRASE_SIZE];
     MISUSE_IF(f->refused != NULL && thread_knows(e->thread, thread_component(f->refused), f->refused_epoch),
               RULE_LAUNCH_CONTROL, e->site, 1, "%s by a thread that knows: %s has got a no",
-              access_name[ACCESS_TRY_CANCEL], thread_text(f->refused, who));
+              access_name[ACCESS_TRY_CANCEL], thread_text(f->refused, PHRASE));
 }
 
 ON(transfers, LAUNCH_ANSWER) {
@@ -222,10 +221,7 @@ static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const Te
               "%s: the box lies at byte %u of shared memory, not at a multiple of %u", what, offset,
               tensor_box_alignment(copy->map));
     const char *fault = fault_of(copy->map, copy->coord);
-    if (fault != NULL) {
-        char text[PHRASE_SIZE];
-        report_misuse(RULE_TMA_OPERAND, copy->site, 1, "%s at %s: %s", what, coordinates(copy, text), fault);
-    }
+    MISUSE_IF(fault != NULL, RULE_TMA_OPERAND, copy->site, 1, "%s at %s: %s", what, coordinates(copy, PHRASE), fault);
     return offset;
 }
 
