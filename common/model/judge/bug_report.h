@@ -46,6 +46,7 @@ void report_negative(ModelRule rule, Site site, const char *what, int newest);
 
 /* Phrases; each returns `text`, which holds PHRASE_SIZE bytes. PHRASE is such a text, until its block ends. */
 #define PHRASE ((char[PHRASE_SIZE]){""})
+#define place_text(site) site_text(site, PHRASE, PHRASE_SIZE)
 const char *allocation_text(const Allocation *a, char *text); /* "C", "C of device 1" */
 const char *cta_text(const Cta *cta, char *text);             /* "CTA 3", "CTA 3 of device 1" */
 const char *thread_text(const Thread *t, char *text);

@@ -53,7 +53,7 @@ static const char *whereabouts(const Thread *t, char *text) {
         snprintf(text, PHRASE_SIZE, "it has returned from the kernel");
         return text;
     }
-    site_text(wait->site, place, sizeof place);
+    place_text(wait->site);
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
@@ -107,7 +107,6 @@ static int arrived_in_phase(const Barrier *b, const Thread *t) {
 
 static void explain_mbarrier(const Thread *t) {
     const Barrier *b = t->wait.barrier;
-    char place[160];
     if (b->pending > 0 && b->tx != 0) {
         report_line("", "%d of %d arrivals are missing, and the tx-count is %+lld", b->pending, b->expected, b->tx);
     } else if (b->pending > 0) {
@@ -133,8 +132,7 @@ static void explain_mbarrier(const Thread *t) {
     for (int i = 0; i < count; i++) {
         report_line("", "%s %s %s (%s): %s", thread_text(thread[i], PHRASE),
                     arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at",
-                    barrier_text(where[i], PHRASE), site_text(site[i], place, sizeof place),
-                    whereabouts(thread[i], PHRASE));
+                    barrier_text(where[i], PHRASE), place_text(site[i]), whereabouts(thread[i], PHRASE));
     }
 }
 
@@ -233,7 +231,7 @@ static void explain_counter(const Thread *t, const char *place, const char *who)
 static void explain(const Thread *t, int count) {
     char place[160], who[PHRASE_SIZE];
     const Wait *wait = &t->wait;
-    site_text(wait->site, place, sizeof place);
+    place_text(wait->site);
     threads_text(t, count, who);
     switch (wait->kind) {
     case WAIT_MBARRIER:
@@ -281,14 +279,14 @@ static void explain_products(const Cta *cta) {
         const WarpgroupProducts *p = cta->warpgroup[g].products;
         const Product *product = p->first < p->issued ? product_at(p, p->first) : NULL;
         if (product != NULL && product->issued_by != 15) {
-            char have[40] = "", have_not[40] = "", place[160], of[PHRASE_SIZE];
+            char have[40] = "", have_not[40] = "", of[PHRASE_SIZE];
             for (int i = 0; i < 4; i++) {
                 char *list = product->issued_by >> i & 1 ? have : have_not;
                 snprintf(list + strlen(list), 40 - strlen(list), "%s%d", *list != '\0' ? ", " : "", 4 * g + i);
             }
             report_line("product",
                         "%s: warps %s of %s have issued a wgmma that all four warps of a warpgroup issue; not so: %s",
-                        site_text(product->site, place, sizeof place), have, cta_text(cta, of), have_not);
+                        place_text(product->site), have, cta_text(cta, of), have_not);
         }
     }
 }

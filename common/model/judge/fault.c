@@ -55,10 +55,7 @@ static int in_program(uintptr_t pc) {
 static Site site_at(uintptr_t pc) { return in_program(pc) ? site_of((const void *)pc) + 1 : 0; }
 
 /* Code that kernels call, not a kernel's own. */
-static int is_the_models(Site site) {
-    char place[512];
-    return strstr(site_text(site, place, sizeof place), "common/model/") != NULL;
-}
+static int is_the_models(Site site) { return strstr(place_text(site), "common/model/") != NULL; }
 
 /* Who may have called what runs: the first word on the stack that is a place of other code than the model's. Or `site`. */
 static Site calling_site(const Thread *t, uintptr_t sp, Site site) {
@@ -98,11 +95,10 @@ static const char *const names[] = {
 
 /* The end, with a sentence; by write(), since stdio may be what is broken. */
 static void end_program(int number, uintptr_t pc, const void *address) {
-    char text[1024], place[512], source[256];
+    char text[1024], source[256];
     Site site = site_at(pc);
-    int n = snprintf(text, sizeof text, "%s: signal %s at address %p, outside of a kernel\n    %s\n",
-                     site_text(site, place, sizeof place), names[number], address,
-                     site_source(site, source, sizeof source));
+    int n = snprintf(text, sizeof text, "%s: signal %s at address %p, outside of a kernel\n    %s\n", place_text(site),
+                     names[number], address, site_source(site, source, sizeof source));
     n = n < (int)sizeof text ? n : (int)sizeof text - 1;
     if (write(2, text, (size_t)n) == n) {
         fflush(stdout);
@@ -197,11 +193,10 @@ static _Noreturn void leave(int status) {
 /* By a kernel, on its thread's stack. Without this its program would end as if all were well. */
 static void refuse_in_kernel(const char *call) {
     const Thread *t = device.current;
-    char place[512];
     if (t != NULL) {
         Site site = calling_site(t, (uintptr_t)__builtin_frame_address(0) / 8 * 8, 0);
-        fprintf(stderr, "the CPU model cannot judge this program: %s: %s has called %s()\n",
-                site_text(site, place, sizeof place), thread_text(t, PHRASE), call);
+        fprintf(stderr, "the CPU model cannot judge this program: %s: %s has called %s()\n", place_text(site),
+                thread_text(t, PHRASE), call);
         fflush(NULL);
         leave(GEMM_UNJUDGED);
     }

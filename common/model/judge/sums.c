@@ -195,12 +195,12 @@ static int missing_text(const Sum *s, char *text) {
 
 const char *model_sums(void) {
     static char text[4 * PHRASE_SIZE];
-    char place[PHRASE_SIZE], missing[PHRASE_SIZE];
+    char missing[PHRASE_SIZE];
     const Sum *s = all.twice, *less = NULL;
     if (all.to_nan != 0) {
         snprintf(text, sizeof text,
                  "%s: this copy adds to elements that no thread has written, and that are NaN: C has to be zero first",
-                 site_text(all.to_nan, place, sizeof place));
+                 place_text(all.to_nan));
         return text;
     }
     for (int i = 0; i < all.capacity && less == NULL; i++) {
@@ -211,10 +211,10 @@ const char *model_sums(void) {
     }
     const Sum *of = s != NULL ? s : less;
     const char *matrix = tag_matrix(of->a);
-    int length = snprintf(text, sizeof text, "%s: the sums of rows %d to %d of %s and %d to %d of %s",
-                          site_text(of->site, place, sizeof place), of->a.row, of->a.row + of->rows - 1,
-                          *matrix != '\0' ? matrix : "one operand", of->b.row, of->b.row + of->columns - 1,
-                          *tag_matrix(of->b) != '\0' ? tag_matrix(of->b) : "the other");
+    int length =
+        snprintf(text, sizeof text, "%s: the sums of rows %d to %d of %s and %d to %d of %s", place_text(of->site),
+                 of->a.row, of->a.row + of->rows - 1, *matrix != '\0' ? matrix : "one operand", of->b.row,
+                 of->b.row + of->columns - 1, *tag_matrix(of->b) != '\0' ? tag_matrix(of->b) : "the other");
     if (s != NULL) {
         int k = STEP_BYTES / s->a.element_bytes;
         length += snprintf(text + length, sizeof text - (size_t)length, " contain the products of k %d to %d twice",

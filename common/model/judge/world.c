@@ -504,7 +504,6 @@ int world_is_beyond(const Thread *t, int on, const Access *e) {
 }
 
 void world_missing(const Thread *t, int on, const Access *e, const char *who) {
-    char place[PHRASE_SIZE];
     const Word *without = NULL;
     for (int i = 0; i < words.capacity; i++) {
         for (int other = 0; other < device.devices; other++) {
@@ -517,26 +516,25 @@ void world_missing(const Thread *t, int on, const Access *e, const char *who) {
         report_line("missing",
                     "an acquire: the relaxed atomic at %s has read what was released after that access, and no %s was "
                     "executed between the two",
-                    site_text(t != NULL ? t->clock->seen_at : ended_seen_at[on], place, sizeof place),
+                    place_text(t != NULL ? t->clock->seen_at : ended_seen_at[on]),
                     near != NULL ? "__threadfence()" : "system_fence()");
     } else if (near != NULL || far != NULL) {
         report_line("missing",
                     "an acquire%s: the atomic at %s publishes that access, and %s has read it by an acquire%s",
-                    near == NULL ? " of system scope" : "",
-                    site_text(near != NULL ? near->site : far->site, place, sizeof place), reader,
+                    near == NULL ? " of system scope" : "", place_text(near != NULL ? near->site : far->site), reader,
                     near == NULL ? " of that scope, and waited for a value that counts it" : "");
     } else if (beyond != NULL) {
         report_line(
             "missing",
             "a release of system scope: the atomic at %s publishes that access to the threads of its own device only",
-            site_text(beyond->site, place, sizeof place));
+            place_text(beyond->site));
     } else if (t != NULL && e->serial == t->cta->cluster->serial) {
         report_line("missing", "no barrier that both threads take part in lies between");
     } else if (without != NULL) {
         report_line("missing",
                     "a barrier or a release: what the CTA has published by the atomic at %s does not contain that "
                     "access",
-                    site_text(without->site, place, sizeof place));
+                    place_text(without->site));
     } else {
         report_line("missing",
                     "a release: neither %s nor a thread that met it at a barrier has since written an atomic by a "
