@@ -130,9 +130,8 @@ void report_place(const char *label, const Thread *t, Site site, const char *wha
 }
 
 void report_place_of(const char *label, const char *who, Site site, const char *what) {
-    char place[512], source[256];
-    place_text(site);
-    append("  %-9s%s: %s%s%s\n", label, place, what, *who != '\0' ? " by " : "", who);
+    char source[256];
+    append("  %-9s%s: %s%s%s\n", label, place_text(site), what, *who != '\0' ? " by " : "", who);
     if (site_source(site, source, sizeof source)[0] != '\0') {
         append("%*s%s\n", SOURCE_AT, "", source);
     }

@@ -47,13 +47,12 @@ static int same_wait(const Thread *x, const Thread *y) {
 
 /* Where a thread is now, as part of a sentence. */
 static const char *whereabouts(const Thread *t, char *text) {
-    char place[160];
     const Wait *wait = &t->wait;
     if (t->state == THREAD_EXITED) {
         snprintf(text, PHRASE_SIZE, "it has returned from the kernel");
         return text;
     }
-    place_text(wait->site);
+    const char *place = place_text(wait->site);
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
@@ -229,10 +228,8 @@ static void explain_counter(const Thread *t, const char *place, const char *who)
 }
 
 static void explain(const Thread *t, int count) {
-    char place[160], who[PHRASE_SIZE];
     const Wait *wait = &t->wait;
-    place_text(wait->site);
-    threads_text(t, count, who);
+    const char *place = place_text(wait->site), *who = threads_text(t, count, PHRASE);
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
