@@ -163,77 +163,47 @@ static void completed_by(const Thread *t, Barrier *b, uint64_t phase_before) {
 enum { TOKEN_SHIFT = 40 };
 #define TOKEN_PHASE (((uint64_t)1 << TOKEN_SHIFT) - 1)
 
-/* What a thread does at a barrier, besides waiting. */
-typedef struct {
-    const char *what;
-    MbarrierChange change;
-    Scope scope;
-    int arrivals, bytes; /* arrives so often; announces so many, if the change is an EXPECT */
-} Deed;
-
-static int announces(MbarrierChange change) { return change == MBARRIER_EXPECT || change == MBARRIER_ARRIVE_EXPECT; }
-
-/* At the barrier of CTA `rank`. Returns a token of the phase. */
-static uint64_t act(int rank, void *bar, Deed deed, const char *here) {
+uint64_t model_mbarrier_do(ModelDeed deed, void *bar, int rank, int amount, const char *here) {
+    static const struct {
+        const char *what;
+        MbarrierChange change;
+        Scope scope;
+        int pauses;
+    } deeds[] = {
+        [MODEL_ARRIVE] = {"mbarrier_arrive", MBARRIER_ARRIVE, SCOPE_CTA, 1},
+        [MODEL_ARRIVE_TOKEN] = {"mbarrier_arrive_token", MBARRIER_ARRIVE, SCOPE_CTA, 1},
+        [MODEL_ARRIVE_REMOTE] = {"mbarrier_arrive_remote", MBARRIER_ARRIVE_REMOTE, SCOPE_CTA, 1},
+        [MODEL_ARRIVE_CLUSTER] = {"mbarrier_arrive_release_cluster", MBARRIER_ARRIVE_REMOTE, SCOPE_CLUSTER, 1},
+        [MODEL_EXPECT] = {"mbarrier_expect_tx", MBARRIER_EXPECT, SCOPE_CTA, 0},
+        [MODEL_ARRIVE_EXPECT] = {"mbarrier_arrive_expect_tx", MBARRIER_ARRIVE_EXPECT, SCOPE_CTA, 0},
+        [MODEL_EXPECT_REMOTE] = {"mbarrier_expect_tx_remote", MBARRIER_EXPECT, SCOPE_CTA, 0},
+        [MODEL_ARRIVE_EXPECT_REMOTE] = {"mbarrier_arrive_expect_tx_remote", MBARRIER_ARRIVE_EXPECT, SCOPE_CLUSTER, 1}};
+    const MbarrierChange change = deeds[deed].change;
+    const int announces = change == MBARRIER_EXPECT || change == MBARRIER_ARRIVE_EXPECT;
+    const int arrivals = change == MBARRIER_EXPECT ? 0 : announces ? 1 : amount;
     Thread *t = current_thread();
     Site site = site_of(here);
-    Barrier *b = mbarrier_reach(t, rank, bar, site, deed.what, 0);
+    Barrier *b = mbarrier_reach(t, rank < 0 ? t->cta->rank : rank, bar, site, deeds[deed].what, 0);
     uint64_t token = (uint64_t)b->cta->mbarriers->at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
-    long long amount = deed.change == MBARRIER_ARRIVE_REMOTE ? t->cta->block : deed.arrivals;
-    if (announces(deed.change)) {
-        amount = deed.bytes;
-        b->tx += deed.bytes;
-        b->announced += (uint64_t)deed.bytes;
-        POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = deed.bytes, .site = site);
+    if (announces) {
+        b->tx += amount;
+        b->announced += (uint64_t)amount;
+        POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = amount, .site = site);
     }
-    if (deed.change != MBARRIER_EXPECT) {
-        POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = deed.arrivals, .scope = deed.scope, .site = site,
-             .what = deed.what);
-        b->pending = b->pending > deed.arrivals ? b->pending - deed.arrivals : 0;
+    if (arrivals != 0 || !announces) {
+        POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = arrivals, .scope = deeds[deed].scope, .site = site,
+             .what = deeds[deed].what);
+        b->pending = b->pending > arrivals ? b->pending - arrivals : 0;
     }
-    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = deed.change, .amount = amount);
+    POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = change,
+         .amount = change == MBARRIER_ARRIVE_REMOTE ? t->cta->block : amount);
     uint64_t phase = b->phase;
     try_complete(b);
     completed_by(t, b, phase);
+    if (deeds[deed].pauses) {
+        thread_pause(t);
+    }
     return token;
-}
-
-static int own_rank(void) { return current_thread()->cta->rank; }
-
-void model_mbarrier_arrive_count(void *bar, int count, const char *here) {
-    act(own_rank(), bar, (Deed){"mbarrier_arrive", MBARRIER_ARRIVE, SCOPE_CTA, count, 0}, here);
-    thread_pause(current_thread());
-}
-
-uint64_t model_mbarrier_arrive_token(void *bar, const char *here) {
-    uint64_t token = act(own_rank(), bar, (Deed){"mbarrier_arrive_token", MBARRIER_ARRIVE, SCOPE_CTA, 1, 0}, here);
-    thread_pause(current_thread());
-    return token;
-}
-
-void model_mbarrier_arrive_remote(void *bar, int rank, int release_cluster, const char *here) {
-    act(rank, bar,
-        (Deed){release_cluster ? "mbarrier_arrive_release_cluster" : "mbarrier_arrive_remote", MBARRIER_ARRIVE_REMOTE,
-               release_cluster ? SCOPE_CLUSTER : SCOPE_CTA, 1, 0},
-        here);
-    thread_pause(current_thread());
-}
-
-void model_mbarrier_expect_tx(void *bar, int bytes, const char *here) {
-    act(own_rank(), bar, (Deed){"mbarrier_expect_tx", MBARRIER_EXPECT, SCOPE_CTA, 0, bytes}, here);
-}
-
-void model_mbarrier_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
-    act(rank, bar, (Deed){"mbarrier_expect_tx_remote", MBARRIER_EXPECT, SCOPE_CTA, 0, bytes}, here);
-}
-
-void model_mbarrier_arrive_expect_tx(void *bar, int bytes, const char *here) {
-    act(own_rank(), bar, (Deed){"mbarrier_arrive_expect_tx", MBARRIER_ARRIVE_EXPECT, SCOPE_CTA, 1, bytes}, here);
-}
-
-void model_mbarrier_arrive_expect_tx_remote(void *bar, int rank, int bytes, const char *here) {
-    act(rank, bar, (Deed){"mbarrier_arrive_expect_tx_remote", MBARRIER_ARRIVE_EXPECT, SCOPE_CLUSTER, 1, bytes}, here);
-    thread_pause(current_thread());
 }
 
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
@@ -327,48 +297,25 @@ static int wait_for(Thread *t, Barrier *b, uint32_t parity, Scope scope, Site si
     return 1;
 }
 
-/* How a thread asks: once; once, and others may go on, or not, since how long try_wait suspends a thread nobody says; until
- * it gets a yes. */
-typedef enum { TEST, TRY, WAIT } Asking;
-
-static int ask_for(void *bar, uint64_t parity_or_token, int is_token, Asking how, Scope scope, const char *what,
-                   const char *here) {
+int model_mbarrier_ask(int how, void *bar, uint64_t parity_or_token, const char *here) {
+    static const char *const text[] = {
+        "mbarrier_test_wait_parity", "mbarrier_try_wait_parity", "mbarrier_wait_parity", "mbarrier_wait_parity",
+        "mbarrier_test_wait",        "mbarrier_try_wait",        "mbarrier_wait"};
     Thread *t = current_thread();
+    POLL_BEGINS(t);
     Site site = site_of(here);
+    const char *what = text[how];
     Barrier *b = own(t, bar, site, what);
     uint32_t parity = (uint32_t)parity_or_token & 1;
-    if (is_token) {
+    if (how >= MODEL_BY_TOKEN) {
         parity = parity_of(t, b, parity_or_token, site, what);
     } else {
         POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = (uint32_t)parity_or_token, .site = site, .what = what);
     }
-    if (how == TRY) {
+    const ModelAsking asking = (ModelAsking)(how % MODEL_BY_TOKEN);
+    if (asking == MODEL_TRY) {
         thread_pause(t);
     }
-    return how == WAIT ? wait_for(t, b, parity, scope, site) : ask(t, b, parity, site);
-}
-
-int model_mbarrier_test_wait_parity(void *bar, uint32_t parity, const char *here) {
-    POLL_BEGINS(current_thread());
-    return ask_for(bar, parity, 0, TEST, SCOPE_CTA, "mbarrier_test_wait_parity", here);
-}
-int model_mbarrier_try_wait_parity(void *bar, uint32_t parity, const char *here) {
-    POLL_BEGINS(current_thread());
-    return ask_for(bar, parity, 0, TRY, SCOPE_CTA, "mbarrier_try_wait_parity", here);
-}
-void model_mbarrier_wait_parity(void *bar, uint32_t parity, int acquire_cluster, const char *here) {
-    POLL_BEGINS(current_thread());
-    ask_for(bar, parity, 0, WAIT, acquire_cluster ? SCOPE_CLUSTER : SCOPE_CTA, "mbarrier_wait_parity", here);
-}
-int model_mbarrier_test_wait(void *bar, uint64_t token, const char *here) {
-    POLL_BEGINS(current_thread());
-    return ask_for(bar, token, 1, TEST, SCOPE_CTA, "mbarrier_test_wait", here);
-}
-int model_mbarrier_try_wait(void *bar, uint64_t token, const char *here) {
-    POLL_BEGINS(current_thread());
-    return ask_for(bar, token, 1, TRY, SCOPE_CTA, "mbarrier_try_wait", here);
-}
-void model_mbarrier_wait(void *bar, uint64_t token, const char *here) {
-    POLL_BEGINS(current_thread());
-    ask_for(bar, token, 1, WAIT, SCOPE_CTA, "mbarrier_wait", here);
+    return asking < MODEL_WAIT ? ask(t, b, parity, site)
+                               : wait_for(t, b, parity, asking == MODEL_WAIT ? SCOPE_CTA : SCOPE_CLUSTER, site);
 }
