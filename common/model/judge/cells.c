@@ -284,9 +284,7 @@ static inline void shared_part(Actor *a, uint32_t offset, uint32_t begin, uint32
     const int writes = !(a->access.flags & READS);
     Chunk *chunk = shared_chunk(a->cta, offset);
     uint8_t mask = cell_mask(begin, begin + bytes);
-    if (writes && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
-        order_find(a, RULE_BARRIER_OVERWRITTEN, offset, CHUNK_BYTES);
-    } else if (!writes && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
+    if (__builtin_expect(chunk->barriers != 0, 0) && (chunk->barriers & barrier_mask(begin, begin + bytes)) != 0) {
         order_find(a, RULE_BARRIER_OVERWRITTEN, offset, CHUNK_BYTES);
     } else if (!writes && (chunk->written & mask) != mask) {
         order_find(a, RULE_UNINIT_SHARED, offset, bytes);
