@@ -102,13 +102,19 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
     TCGEN05_IF_MMA(F16, "f16", from, type, "", )       \
     TCGEN05_IF_MMA(F8F6F4, "f8f6f4", from, type, "", ) \
     TCGEN05_NONE
-#define TCGEN05_IF_SCALED(id, name) TCGEN05_IF_MMA(id, name, "%1", "l", "[%5], [%6], ", , "r"(a_scales), "r"(b_scales))
-#define TCGEN05_MMA_SCALED                                               \
-    TCGEN05_IF_SCALED(MXF8F6F4, "mxf8f6f4.block_scale.scale_vec::1X")    \
-    TCGEN05_IF_SCALED(MXF4, "mxf4.block_scale.scale_vec::2X")            \
-    TCGEN05_IF_SCALED(MXF4NVF4, "mxf4nvf4.block_scale.scale_vec::4X")    \
-    TCGEN05_IF_SCALED(MXF4NVF4_2X, "mxf4nvf4.block_scale.scale_vec::2X") \
+#define TCGEN05_IF_SCALED(id, name, from, type) \
+    TCGEN05_IF_MMA(id, name, from, type, "[%5], [%6], ", , "r"(a_scales), "r"(b_scales))
+#define TCGEN05_MMA_SCALED(from, type)                                               \
+    TCGEN05_IF_SCALED(MXF8F6F4, "mxf8f6f4.block_scale.scale_vec::1X", from, type)    \
+    TCGEN05_IF_SCALED(MXF4, "mxf4.block_scale.scale_vec::2X", from, type)            \
+    TCGEN05_IF_SCALED(MXF4NVF4, "mxf4nvf4.block_scale.scale_vec::4X", from, type)    \
+    TCGEN05_IF_SCALED(MXF4NVF4_2X, "mxf4nvf4.block_scale.scale_vec::2X", from, type) \
     TCGEN05_NONE
+#define TCGEN05_COMMIT_MULTICAST(group)                                                                                \
+    asm volatile("tcgen05.commit.cta_group::" group                                                                    \
+                 ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(shared_address(bar)), \
+                 "h"((uint16_t)mask)                                                                                   \
+                 : "memory")
 #define TCGEN05_CP(group, name) \
     asm volatile("tcgen05.cp.cta_group::" group "." name " [%0], %1;" ::"r"(address), "l"(rows) : "memory")
 #define TCGEN05_IF_CP(id, name) TCGEN05_IF(shape == TCGEN05_##id, TCGEN05_CP, name)
@@ -164,7 +170,12 @@ DEVICE void tcgen05_mma_ts(const int kind, const int pair, uint32_t d, uint32_t 
  * TCGEN05_64X128B_01_23 copies them. PTX 9.7.16.10.7. */
 DEVICE void tcgen05_mma_scaled(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                                uint32_t a_scales, uint32_t b_scales, int accumulate) {
-    TCGEN05_MMA_SCALED;
+    TCGEN05_MMA_SCALED("%1", "l");
+}
+/* The same with A in tensor memory, as tcgen05_mma_ts() has it: of TCGEN05_MXF8F6F4, with A of 8 bits. */
+DEVICE void tcgen05_mma_scaled_ts(const int kind, const int pair, uint32_t d, uint32_t a, uint64_t b, uint32_t shape,
+                                  uint32_t a_scales, uint32_t b_scales, int accumulate) {
+    TCGEN05_MMA_SCALED("[%1]", "r");
 }
 
 /* Starts a copy of the K-major rows of a descriptor to columns from the address on; in a pair, each CTA's own rows. One
@@ -181,15 +192,10 @@ DEVICE void tcgen05_commit(MBarrier *bar) {
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(bar))
         : "memory");
 }
-/* tcgen05_commit() for products of pairs: an arrival at the barriers at this offset in all CTAs of the cluster whose
- * bit is set in `mask`. */
-DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) {
-    asm volatile(
-        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
-            shared_address(bar)),
-        "h"((uint16_t)mask)
-        : "memory");
-}
+/* tcgen05_commit() at the barriers at this offset in all CTAs of the cluster whose bit is set in `mask`. */
+DEVICE void tcgen05_commit_multicast(MBarrier *bar, int mask) { TCGEN05_COMMIT_MULTICAST("1"); }
+/* The same for products of pairs. */
+DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) { TCGEN05_COMMIT_MULTICAST("2"); }
 
 /* tma_load_2d() to this CTA's shared memory; the bytes complete on the barrier at the offset of `bar` in the even CTA
  * of the pair. PTX 9.7.9.27.1.2. */
@@ -197,6 +203,15 @@ DEVICE void tma_load_2d_pair(void *dst, const TensorMap *map, int c0, int c1, MB
     asm volatile("cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(dst)),
                  "l"(map), "r"(c0), "r"(c1), "r"(cluster_address(bar, cluster_cta_rank() & ~1))
+                 : "memory");
+}
+
+/* tma_load_2d_pair() to all CTAs of the cluster whose bit is set in `mask`, at the offset of dst: the bytes of each CTA
+ * complete on the barrier in the even CTA of its pair. PTX 9.7.9.27.1.2. */
+DEVICE void tma_load_2d_pair_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
+    asm volatile("cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(dst)),
+                 "l"(map), "r"(c0), "r"(c1), "r"(cluster_address(bar, cluster_cta_rank() & ~1)), "h"((uint16_t)mask)
                  : "memory");
 }
 
@@ -331,10 +346,13 @@ DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
 #define tcgen05_mma_ts(kind, pair, d, a, b, shape, accumulate) \
     model_tcgen05_mma(kind, pair, 1, d, a, b, shape, 0, 0, accumulate, HERE)
 #define tcgen05_mma_scaled(kind, pair, ...) model_tcgen05_mma(kind, pair, 0, __VA_ARGS__, HERE)
+#define tcgen05_mma_scaled_ts(kind, pair, ...) model_tcgen05_mma(kind, pair, 1, __VA_ARGS__, HERE)
 #define tcgen05_cp(shape, pair, address, rows) model_tcgen05_cp(shape, pair, address, rows, HERE)
-#define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, 0, HERE)
+#define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, -1, HERE)
+#define tcgen05_commit_multicast(bar, mask) model_tcgen05_commit(bar, 0, mask, HERE)
 #define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
-#define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, HERE)
+#define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, 0, HERE)
+#define tma_load_2d_pair_multicast(dst, map, c0, c1, bar, mask) model_tma_load_pair(dst, map, c0, c1, bar, mask, HERE)
 #define tcgen05_fence_before() model_tcgen05_fence(0)
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait(0, HERE)

@@ -304,7 +304,7 @@ void model_tma_prefetch_map(const TensorMap *map, const char *here);
 void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
                     int mask, const char *here);
 /* Its barrier is that of the even CTA of the pair. */
-void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, const char *here);
+void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
 /* add: reduce into global memory instead of overwriting it. */
 void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
                      const char *here);

@@ -3,6 +3,7 @@
 
 #include "../../common/device/cluster.h"
 #include "../../common/device/mbarrier.h"
+#include "../../common/device/tcgen05.h"
 #include "../../common/device/tma.h"
 
 #include "cases.h"
@@ -17,6 +18,9 @@ RIGHT_CASE(RIGHT);
 RIGHT_CASE(RIGHT_RELAXED);  /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
 RIGHT_CASE(RIGHT_REDUCE);   /* results are added by the copy engine */
 RIGHT_CASE(RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
+RIGHT_CASE(RIGHT_OF_PAIRS); /* the even CTA of each pair counts the bytes of both, and tells the other one */
+WRONG_CASE(PAIR_EXPECTS_ONE, TX_COUNT);
+WRONG_CASE(PAIR_NOT_TOLD, DEADLOCK);
 WRONG_CASE(NO_CLUSTER_SYNC, BARRIER_INIT_ORDER);
 WRONG_CASE(RELAXED_NO_FENCE, BARRIER_INIT_ORDER);
 WRONG_CASE(EXPECT_HALF, TX_COUNT);
@@ -69,19 +73,30 @@ static __global__ void __launch_bounds__(THREADS) cluster_kernel(const __grid_co
         ADDS(ARRIVE_TWICE, cluster_arrive_relaxed());
         cluster_sync();
     }
+    const int pairs = bug == RIGHT_OF_PAIRS || bug == PAIR_EXPECTS_ONE || bug == PAIR_NOT_TOLD,
+              odd = pairs && rank % 2 == 1;
     float sum = 0;
     for (int i = 0; i < TILES; i++) {
         int stage = i % STAGES;
         uint32_t parity = (uint32_t)(i / STAGES) & 1;
         if (thread == 0) {
             mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
-            int bytes = bug == EXPECT_HALF ? TILE_BYTES / 2 : bug == EXPECT_DOUBLE ? TILE_BYTES * 2 : TILE_BYTES;
-            mbarrier_arrive_expect_tx(&s->full[stage], bytes);
+            int twice = bug == EXPECT_DOUBLE || (pairs && bug != PAIR_EXPECTS_ONE);
+            if (!odd) {
+                mbarrier_arrive_expect_tx(&s->full[stage], bug == EXPECT_HALF ? TILE_BYTES / 2 : TILE_BYTES << twice);
+            }
             int mask = bug == MASK_TOO_WIDE ? 2 * ALL + 1 : bug == LEAVES_ONE_OUT ? ALL / 2 : ALL;
-            tma_load_2d_multicast(&s->tile[stage][rank * PART * COLS], &p.map, 0, i * ROWS + rank * PART,
-                                  &s->full[stage], mask);
+            bf16 *part = &s->tile[stage][rank * PART * COLS];
+            if (pairs) {
+                tma_load_2d_pair_multicast(part, &p.map, 0, i * ROWS + rank * PART, &s->full[stage], mask);
+            } else {
+                tma_load_2d_multicast(part, &p.map, 0, i * ROWS + rank * PART, &s->full[stage], mask);
+            }
         }
-        mbarrier_wait_parity(&s->full[stage], parity);
+        mbarrier_wait_parity_cluster(&s->full[stage], parity);
+        if (pairs && !odd && thread == 0 && bug != PAIR_NOT_TOLD) {
+            mbarrier_arrive_release_cluster(&s->full[stage], rank + 1);
+        }
         for (int row = 0; row < ROWS; row++) {
             sum += bf16_to_float(s->tile[stage][row * COLS + thread]);
         }

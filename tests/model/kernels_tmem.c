@@ -67,6 +67,7 @@ IN(RIGHT_16X128B, NULL, IN_TENSOR, .registers = TCGEN05_16X128B);
 IN(RIGHT_16X256B, NULL, IN_TENSOR, .registers = TCGEN05_16X256B);
 IN(RIGHT_16X32BX2, NULL, IN_TENSOR, .registers = TCGEN05_16X32BX2);
 IN(RIGHT_STORED_F8, NULL, IN_TENSOR, F8(E4M3, E4M3));
+IN(RIGHT_TOLD_BY_MULTICAST, NULL, TWICE);
 IN(RIGHT_COPIED, NULL, .from = COPIED); /* by the thread that multiplies: no commit between */
 IN(RIGHT_F8, NULL, F8(E4M3, E4M3));
 IN(RIGHT_F8_M_MAJOR, NULL, F8(E5M2, E4M3), .m_major = 1);
@@ -78,6 +79,7 @@ IN(RIGHT_SUMS_IN_F16, NULL, IN_F16(F16)); /* stored and loaded packed */
 IN(RIGHT_SUMS_IN_F16_16X256B, NULL, IN_F16(E4M3), .kind = TCGEN05_F8F6F4, .registers = TCGEN05_16X256B);
 IN(RIGHT_MXF8, NULL, MXF8);
 IN(RIGHT_MXF6, NULL, .kind = TCGEN05_MXF8F6F4, .a = MATRIX_E2M3_IN_8, .b = MATRIX_E5M2);
+IN(RIGHT_STORED_MXF8, NULL, IN_TENSOR, MXF8);
 IN(RIGHT_SCALES_STORED, NULL, MXF8); /* those of B, others in the second quarter */
 IN(RIGHT_MXF4, NULL, OF_4(MXF4));
 IN(RIGHT_NVF4_2X, NULL, OF_4(MXF4NVF4_2X));
@@ -366,11 +368,15 @@ DEVICE void multiply_step(const Params *p, Shared *s, uint32_t first, uint32_t d
     const uint32_t shape = shape_of(p, step), lanes = m->upper ? 16 << 16 : 0,
                    scales = first + (uint32_t)(step * scales_of(p) / 4 * 4);
     d += lanes + m->at_d;
-    if (has_scales(p)) {
+    const uint32_t in_tensor = first + AT_A + (uint32_t)step * STEP / 4 + lanes + m->at_a;
+    if (has_scales(p) && m->from != SHARED) {
+        tcgen05_mma_scaled_ts(m->kind, m->pair, d, in_tensor, b, shape, scales + AT_SCALES_A, scales + AT_SCALES_B,
+                              adds);
+    } else if (has_scales(p)) {
         tcgen05_mma_scaled(m->kind, m->pair, d, a, b, shape, scales + AT_SCALES_A + m->at_scales, scales + AT_SCALES_B,
                            adds);
     } else if (m->from != SHARED) {
-        tcgen05_mma_ts(m->kind, m->pair, d, first + AT_A + (uint32_t)step * STEP / 4 + lanes + m->at_a, b, shape, adds);
+        tcgen05_mma_ts(m->kind, m->pair, d, in_tensor, b, shape, adds);
     } else {
         tcgen05_mma(m->kind, m->pair, d, a, b, shape, adds);
     }
@@ -411,6 +417,8 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int pro
     ADDS(A_OVERWRITTEN_BY_D, other_product(s, first));
     if ((p->mode.pair && bug != COMMIT_OF_ONE_CTA) || p->mode.told) {
         tcgen05_commit_pair(&s->full, p->mode.told ? p->mode.told : 3);
+    } else if (bug == RIGHT_TOLD_BY_MULTICAST) {
+        tcgen05_commit_multicast(&s->full, 1);
     } else if (bug != NO_COMMIT && bug != COMMIT_BY_OTHER_THREAD) {
         tcgen05_commit(&s->full);
     }

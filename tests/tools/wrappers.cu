@@ -23,6 +23,7 @@ static __global__ void wrappers(const __grid_constant__ Params p) {
     mbarrier_wait(bar, token);
     tma_load_2d_hint(bar + 1, &p.map, 0, 1, bar, l2_evict_first());
     fence_proxy_async_all();
+    fence_proxy_async_cluster();
     fence_proxy_async_release();
     fence_proxy_async_acquire();
     int *flag = (int *)p.global;

@@ -40,8 +40,8 @@ calls() {
         my @nums = map { 1 << $_ } 0 .. 7;
         my @of = map { my ($shape, $most) = @$_; map { "$shape, $_" } grep { $_ <= $most } @nums }
             [ 4, 128 ], map { ([ $_, 128 ], [ $_ + 1, 128 ], [ $_ + 2, 64 ], [ $_ + 3, 32 ]) } 0, 8;
-        my %constants = (mma => [ 0, 1 ], mma_ts => [ 0, 1 ], mma_scaled => [ 2 .. 5 ], cp => [ 0 .. 5 ],
-            ld => [ @nums, 40 ], st => [ @nums, 40 ], ld_of => \@of, st_of => \@of);
+        my %constants = (mma => [ 0, 1 ], mma_ts => [ 0, 1 ], mma_scaled => [ 2 .. 5 ], mma_scaled_ts => [ 2 .. 5 ],
+            cp => [ 0 .. 5 ], ld => [ @nums, 40 ], st => [ @nums, 40 ], ld_of => \@of, st_of => \@of);
         while (/^DEVICE \w+ ((?:tcgen05_)?(\w+))\(((?:const int \w+, )*)([^)]*)\)/mg) {
             my ($name, $taken, $chosen, $types) = ($1, $constants{$2} // [""], $3, $4);
             my @names = $types eq "void" ? () : map { /(\w+)$/ } split /,/, $types;

@@ -136,13 +136,14 @@ void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, i
                          .site = site_of(here)});
 }
 
-void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, const char *here) {
+void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here) {
     start_load((TmaCopy){.what = "TMA load of a pair",
                          .map = map,
                          .rank = 2,
                          .coord = {c0, c1},
                          .shared = dst,
                          .bar = bar,
+                         .mask = mask,
                          .pair = 1,
                          .site = site_of(here)});
 }

@@ -390,7 +390,7 @@ void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, c
 void model_tcgen05_commit(void *bar, int pair, int targets, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    targets = pair ? targets : 1 << t->cta->rank;
+    targets = targets < 0 ? 1 << t->cta->rank : targets;
     post_group(t, "tcgen05.commit", pair, targets, site);
     for (int rank = 0; rank < t->cta->cluster->size; rank++) {
         if (targets >> rank & 1) {
