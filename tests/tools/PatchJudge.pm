@@ -5,6 +5,8 @@ use warnings;
 use File::Temp 'tempdir';
 my $PLAN = 'tests/bench/plans/experiments';
 my @POLICIES = qw(eager lazy random pct);
+# A run's limit: seconds of a processor, which a machine with much else to do does not use up; and in all.
+my $LIMITED = 'ulimit -S -t 60 && timeout 900';
 
 # on_all_cores(JUDGE, PATCH...): calls JUDGE(PATCH), which returns "ok" or what is wrong, and more, and prints that as a
 # line behind the id, separated by tabs. 0 if all are ok, else 1.
@@ -103,7 +105,7 @@ sub judge_lab {
         my $open = { %$p, build => "$p->{build}_$hole->{number}", diff => difference($file, $chapter, join '', @lines) };
         my $directory = eval { build($open) } or fail(1, "hole $hole->{number} alone cannot be built: " . problem($@));
         for my $policy ('eager', 'random') {
-            my ($said, $status) = output("timeout 60 $directory/program --on model " . value($p, 'run') . " --policy $policy");
+            my ($said, $status) = output("$LIMITED $directory/program --on model " . value($p, 'run') . " --policy $policy");
             next if $status == 1 && $said =~ /^WRONG/m || $status == 4 && $said =~ /^model: /m;
             fail(1, "with hole $hole->{number} alone, --policy $policy: exit status $status");
         }
@@ -165,7 +167,7 @@ sub judged_by_reports {
     for my $policy (@POLICIES) {
         for my $seed (seeds($p)) {
             my $how = "--policy $policy --schedule-seed $seed";
-            my $said = `cd $directory && timeout 60 ./program --on model --data integers $run $how 2>&1 >/dev/null`;
+            my $said = `cd $directory && $LIMITED ./program --on model --data integers $run $how 2>&1 >/dev/null`;
             my $status = $? >> 8;
             my ($rule) = $said =~ /^model: (\w+): /m;
             $seen{ $rule // ($status == 1 ? 'WRONG' : "exit status $status") }++;
@@ -180,7 +182,7 @@ sub judged_by_reports {
 # in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; else how it
 # ends.
 sub in_default_run {
-    my $said = `cd $_[0]{build} && timeout 60 ./program --on model 2>&1 >/dev/null`;
+    my $said = `cd $_[0]{build} && $LIMITED ./program --on model 2>&1 >/dev/null`;
     my $status = $? >> 8;
     return 'WRONG' if $status == 1 && value($_[0], 'verdict') =~ /\bWRONG\b/;
     return $said =~ /^model: (\w+): /m ? $1 : $status == 3 ? 'REFUSED' : "exit status $status";
@@ -231,7 +233,7 @@ sub judge_exercise {
     my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
     for my $size (@EXERCISE_SIZES, value($p, 'run'), @{ $p->{head}{also} // [] }) {
         for my $policy ($size eq $EXERCISE_SIZES[-1] ? qw(lazy random) : @POLICIES) {
-            my ($said, $status) = output("timeout 60 $directory/program --on model $size --policy $policy --schedule-seed 3");
+            my ($said, $status) = output("$LIMITED $directory/program --on model $size --policy $policy --schedule-seed 3");
             fail(1, "exit status $status with $size --policy $policy: $said") if $status;
             my $right = () = $said =~ /^right/mg;
             fail(1, "$size --policy $policy checked something else than two kinds of data: $said") if $right != 2;
