@@ -219,9 +219,10 @@ sub report_fault {
     return '';
 }
 
-# An exercise: right over sizes, `# run:`, `# also:` and policies with both kinds of data, and the output of its command
-# matches what it says. A formula of its own is an option of the problem that the chapter refuses, as --window.
-# One element; an edge in every direction; more k-tiles than stages; more tiles than SMs of the model, the slowest.
+# An exercise: right over sizes, `# run:`, `# also:` and policies, unless nothing depends on them, with both kinds of
+# data, and the output of its command matches what it says. A formula of its own is an option of the problem that the
+# chapter refuses, as --window.
+# One element; an edge in every direction; more k-tiles than stages; more tiles than SMs of the model.
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
 sub judge_exercise {
     my ($p) = @_;
@@ -232,11 +233,12 @@ sub judge_exercise {
     fail(1, '`# speed:` is not yes') if value($p, 'speed') !~ /^(?:yes)?$/;
     my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
     for my $size (@EXERCISE_SIZES, value($p, 'run'), @{ $p->{head}{also} // [] }) {
-        for my $policy ($size eq $EXERCISE_SIZES[-1] ? qw(lazy random) : @POLICIES) {
+        for my $policy (qw(random eager lazy pct)) {
             my ($said, $status) = output("$LIMITED $directory/program --on model $size --policy $policy --schedule-seed 3");
             fail(1, "exit status $status with $size --policy $policy: $said") if $status;
             my $right = () = $said =~ /^right/mg;
             fail(1, "$size --policy $policy checked something else than two kinds of data: $said") if $right != 2;
+            last if !is_long() && $said =~ /^order .*: this holds for every one/m; # then another policy finds the same
         }
     }
     my %said;
