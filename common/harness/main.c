@@ -424,8 +424,8 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
             printf("kernel   %s\n", text);
         }
     }
-    if (run->devices) {
-        stage->chapter->beyond->devices->describe(run, stdout);
+    if (run->on->describe) {
+        run->on->describe(run, stdout);
     }
     warn_if_slow(options, stage, gemm);
     if (options_trace(options)) {
@@ -468,40 +468,35 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm ge
     return explain_chapter(options, &MODEL_CHAPTER, &gemm, &stage->device);
 }
 
-/* An option that asks for a choice that the chapter does not have; NULL: none. */
-static const char *unheeded_choice(const Chapter *chapter, const Tuning *tuning) {
-    return tuning->variant && !chapter->variants                                           ? "--variant"
-           : tuning->tile_group && !(chapter_beyond(chapter).choices & CHOOSES_TILE_GROUP) ? "--tile-group"
-           : tuning->meet && !(chapter_beyond(chapter).choices & CHOOSES_MEET)             ? "--meet"
-                                                                                           : NULL;
-}
-
-static GemmStatus run_on(const Options *options, Stage *stage) {
-    int timed = stage->backend->has_timer && options->bench != CHOICE_NO && !options_trace(options);
+/* What is multiplied; sizes and padding that the options leave open are chosen here. */
+static Shape shape_of(const Options *options, const Stage *stage, int timed) {
     Shape shape = options->shape;
+    int size = stage->backend->default_size, traced = options_trace(options);
     shape.kind = kind_of(stage->chapter);
-    if (options_trace(options)) {
+    if (traced) {
         traced_size(stage->backend, &shape);
     }
-    int size = stage->backend->default_size;
     shape.m = shape.m ? shape.m : size;
     shape.n = shape.n ? shape.n : size;
     shape.k = shape.k ? shape.k : size;
+    shape.experts = shape.experts ? shape.experts : 1;
     /* Padded rows find more bugs; but they cost speed, which a timed or recorded launch is to show. */
-    int for_speed = timed || (options_trace(options) && !stage->backend->is_model);
+    int for_speed = timed || (traced && !stage->backend->is_model);
     shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : PAD_TO_FIND_BUGS;
-    if (options->steps) { /* the model opens the file at the launch, and names no option */
-        FILE *file = fopen(options->steps, "w");
-        if (!file) {
-            return gemm_fails(NULL, GEMM_USAGE, "--steps: \"%s\" cannot be opened for writing: %s", options->steps,
-                              strerror(errno));
-        }
-        fclose(file);
-    }
-    char message[OPTIONS_MESSAGE_SIZE];
-    const char *unheeded = unheeded_choice(stage->chapter, &options->tuning);
-    if (unheeded) {
-        return gemm_fails(NULL, GEMM_USAGE, "%s: %s does not have that choice", unheeded, stage->chapter->name);
+    return shape;
+}
+
+/* Refuses an option that this chapter, or the place where it runs, does not have. */
+static GemmStatus refuse_options(const Options *options, const Stage *stage) {
+    const Chapter *chapter = stage->chapter;
+    const Tuning *tuning = &options->tuning;
+    const int choices = chapter_beyond(chapter).choices;
+    const char *choice = tuning->variant && !chapter->variants                   ? "--variant"
+                         : tuning->tile_group && !(choices & CHOOSES_TILE_GROUP) ? "--tile-group"
+                         : tuning->meet && !(choices & CHOOSES_MEET)             ? "--meet"
+                                                                                 : NULL;
+    if (choice) {
+        return gemm_fails(NULL, GEMM_USAGE, "%s: %s does not have that choice", choice, chapter->name);
     }
     if (!stage->backend->has_timer && options->bench == CHOICE_YES) {
         return gemm_fails(NULL, GEMM_USAGE, "--bench: only a GPU can be timed, and this runs on the CPU model");
@@ -510,17 +505,32 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
         return gemm_fails(NULL, GEMM_USAGE,
                           "--count: only the CPU model counts, and this runs on a GPU; --on model does it");
     }
-    if (memcmp(&shape.heads, &(Heads){0}, sizeof shape.heads) && !has_heads(shape.kind)) {
+    if (memcmp(&options->shape.heads, &(Heads){0}, sizeof(Heads)) && !has_heads(kind_of(chapter))) {
         return gemm_fails(NULL, GEMM_USAGE, "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads",
-                          stage->chapter->name);
+                          chapter->name);
     }
+    if (options->shape.experts && !kind_record(kind_of(chapter))->has_experts) {
+        return gemm_fails(NULL, GEMM_USAGE, "--experts: %s has no experts", chapter->name);
+    }
+    FILE *file = options->steps ? fopen(options->steps, "w") : NULL;
+    if (options->steps && !file) { /* the model opens it at the launch, and names no option */
+        return gemm_fails(NULL, GEMM_USAGE, "--steps: \"%s\" cannot be opened for writing: %s", options->steps,
+                          strerror(errno));
+    }
+    if (file) {
+        fclose(file);
+    }
+    return GEMM_OK;
+}
+
+static GemmStatus run_on(const Options *options, Stage *stage) {
+    int timed = stage->backend->has_timer && options->bench != CHOICE_NO && !options_trace(options);
+    Shape shape = shape_of(options, stage, timed);
+    char message[OPTIONS_MESSAGE_SIZE];
+    GEMM_TRY(refuse_options(options, stage));
     if (kind_record(shape.kind)->fits && !kind_record(shape.kind)->fits(&shape, message)) {
         return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
-    if (shape.experts && !kind_record(shape.kind)->has_experts) {
-        return gemm_fails(NULL, GEMM_USAGE, "--experts: %s has no experts", stage->chapter->name);
-    }
-    shape.experts = shape.experts ? shape.experts : 1;
     if (options->explain) {
         return explain_on(options, stage, problem_gemm(shape, &stage->device));
     }

@@ -330,48 +330,7 @@ void problem_close(Problem *problem) {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
-    return run->devices ? run->chapter->beyond->devices->explain(run, tally, out)
-                        : problem_explain(run->problem, tally, out);
-}
-
-/* What a chapter needs on the device, or on several. */
-static GemmStatus allocate_run(ChapterRun *run) {
-    const Backend *backend = run->problem->backend;
-    const Chapter *chapter = run->chapter;
-    ChapterBeyond more = chapter_beyond(chapter);
-    GEMM_TRY(backend->allocate(&run->workspace, chapter->workspace_bytes ? chapter->workspace_bytes(&run->gemm) : 0,
-                               "workspace"));
-    GEMM_TRY(backend->clear(&run->workspace));
-    size_t bytes = more.prepared_bytes ? more.prepared_bytes(&run->gemm) : 0;
-    run->gemm.workspace = run->workspace.data;
-    GEMM_TRY(backend->allocate(&run->prepared, bytes, "prepared"));
-    return backend->is_model && more.devices ? more.devices->open(run) : GEMM_OK;
-}
-
-GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
-    memset(run, 0, sizeof *run);
-    Kind kind = kind_of(chapter);
-    if (kind != problem->shape.kind) {
-        return gemm_fails(NULL, GEMM_USAGE, "%s multiplies %s, and the problem is of kind %s", chapter->name,
-                          kind_record(kind)->name, kind_record(problem->shape.kind)->name);
-    }
-    run->chapter = chapter;
-    run->gemm = problem->gemm;
-    run->beyond = problem->beyond;
-    run->gemm.beyond = &run->beyond;
-    run->problem = problem;
-    GemmStatus status = allocate_run(run);
-    if (status != GEMM_OK) {
-        run_close(run);
-    }
-    return status;
-}
-
-GemmStatus run_prepare(ChapterRun *run) {
-    if (run->devices) {
-        return run->chapter->beyond->devices->prepare(run);
-    }
+static GemmStatus prepare_one(ChapterRun *run) {
     Gemm gemm = run->gemm;
     Beyond beyond = run->beyond;
     void *packed = NULL;
@@ -393,15 +352,64 @@ GemmStatus run_prepare(ChapterRun *run) {
     return status;
 }
 
-GemmStatus run_launch(void *run) {
-    ChapterRun *chapter_run = (ChapterRun *)run;
-    if (chapter_run->devices) {
-        return chapter_run->chapter->beyond->devices->launch(chapter_run);
+static GemmStatus launch_one(ChapterRun *run) {
+    if (run->prepared.data && run->prepared_for != run->problem->fills) {
+        GEMM_TRY(prepare_one(run));
     }
-    if (chapter_run->prepared.data && chapter_run->prepared_for != chapter_run->problem->fills) {
-        GEMM_TRY(run_prepare(chapter_run));
+    return run->chapter->launch(&run->gemm, NULL);
+}
+
+static GemmStatus poison_one(const ChapterRun *run) { return problem_poison(run->problem); }
+static GemmStatus check_one(ChapterRun *run, Tally *tally) { return problem_check(run->problem, tally); }
+static GemmStatus explain_one(const ChapterRun *run, const Tally *tally, FILE *out) {
+    return problem_explain(run->problem, tally, out);
+}
+
+static const Devices one_device = {
+    .prepare = prepare_one, .launch = launch_one, .poison = poison_one, .check = check_one, .explain = explain_one};
+
+GemmStatus run_prepare(ChapterRun *run) { return run->on->prepare(run); }
+GemmStatus run_launch(void *run) { return ((ChapterRun *)run)->on->launch((ChapterRun *)run); }
+GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
+    return run->on->explain(run, tally, out);
+}
+
+/* What a chapter needs on the device, or on several. */
+static GemmStatus allocate_run(ChapterRun *run) {
+    const Backend *backend = run->problem->backend;
+    const Chapter *chapter = run->chapter;
+    ChapterBeyond more = chapter_beyond(chapter);
+    GEMM_TRY(backend->allocate(&run->workspace, chapter->workspace_bytes ? chapter->workspace_bytes(&run->gemm) : 0,
+                               "workspace"));
+    GEMM_TRY(backend->clear(&run->workspace));
+    size_t bytes = more.prepared_bytes ? more.prepared_bytes(&run->gemm) : 0;
+    run->gemm.workspace = run->workspace.data;
+    GEMM_TRY(backend->allocate(&run->prepared, bytes, "prepared"));
+    if (backend->is_model && more.devices) {
+        run->on = more.devices;
+        return run->on->open(run);
     }
-    return chapter_run->chapter->launch(&chapter_run->gemm, NULL);
+    return GEMM_OK;
+}
+
+GemmStatus run_open(ChapterRun *run, const Problem *problem, const Chapter *chapter) {
+    memset(run, 0, sizeof *run);
+    Kind kind = kind_of(chapter);
+    if (kind != problem->shape.kind) {
+        return gemm_fails(NULL, GEMM_USAGE, "%s multiplies %s, and the problem is of kind %s", chapter->name,
+                          kind_record(kind)->name, kind_record(problem->shape.kind)->name);
+    }
+    run->chapter = chapter;
+    run->gemm = problem->gemm;
+    run->beyond = problem->beyond;
+    run->gemm.beyond = &run->beyond;
+    run->problem = problem;
+    run->on = &one_device;
+    GemmStatus status = allocate_run(run);
+    if (status != GEMM_OK) {
+        run_close(run);
+    }
+    return status;
 }
 
 /* Counts the bytes of the workspace that are not zero, a piece at a time. */
@@ -420,19 +428,17 @@ static GemmStatus count_left(const ChapterRun *run, uint64_t *left) {
 }
 
 GemmStatus run_checked(ChapterRun *run, Tally *tally) {
-    const Problem *problem = run->problem;
-    const Devices *several = run->devices ? run->chapter->beyond->devices : NULL;
-    GEMM_TRY(several ? several->poison(run) : problem_poison(problem));
-    GEMM_TRY(run_launch(run));
-    GEMM_TRY(problem->backend->synchronise(run->chapter->name));
-    GEMM_TRY(several ? several->check(run, tally) : problem_check(problem, tally));
+    GEMM_TRY(run->on->poison(run));
+    GEMM_TRY(run->on->launch(run));
+    GEMM_TRY(run->problem->backend->synchronise(run->chapter->name));
+    GEMM_TRY(run->on->check(run, tally));
     return count_left(run, &tally->workspace_left);
 }
 
 void run_close(ChapterRun *run) {
     if (run->problem) {
         if (run->devices) {
-            run->chapter->beyond->devices->close(run);
+            run->on->close(run);
         }
         run->problem->backend->release(&run->workspace);
         run->problem->backend->release(&run->prepared);

@@ -29,16 +29,16 @@ typedef struct {
     Beyond beyond; /* what gemm.beyond points to, with what the chapter has prepared: a run stays where it was opened */
     const Problem *problem;
     Buffer workspace, prepared;
-    int prepared_for; /* the problem's count of fills then */
-    void *devices;    /* on the model, what the chapter's own Devices keep; NULL: one device */
+    int prepared_for;         /* the problem's count of fills then */
+    const struct Devices *on; /* how it runs: on one device, or on the model by the chapter's own code on several */
+    void *devices;            /* what that code keeps; NULL: one device */
 } ChapterRun;
 
-/* How a chapter that has several devices is run on them, on the model: its own code, in place of the harness's for
- * one. */
+/* How a run does its work: the harness's way on one device, or on the model a chapter's own code for several. */
 typedef struct Devices {
-    GemmStatus (*open)(ChapterRun *run);    /* sets run->devices; close() follows even where it fails */
-    GemmStatus (*prepare)(ChapterRun *run); /* deals out the data last filled in */
-    GemmStatus (*launch)(ChapterRun *run);  /* on all devices; does not wait */
+    GemmStatus (*open)(ChapterRun *run);    /* sets run->devices; close() follows even if it fails then */
+    GemmStatus (*prepare)(ChapterRun *run); /* packs or deals out the data last filled in */
+    GemmStatus (*launch)(ChapterRun *run);  /* does not wait */
     GemmStatus (*poison)(const ChapterRun *run);
     GemmStatus (*check)(ChapterRun *run, Tally *tally);
     GemmStatus (*explain)(const ChapterRun *run, const Tally *tally, FILE *out);
