@@ -285,8 +285,9 @@ typedef enum {
     MODEL_ARRIVE_EXPECT_REMOTE
 } ModelDeed;
 uint64_t model_mbarrier_do(ModelDeed deed, void *bar, int rank, int amount, const char *here);
-/* How it asks for a phase: once, by test_wait; by try_wait, when others may go on, or not, since how long it suspends a thread
- * nobody says; or until it gets a yes, by an acquire of .cta or .cluster scope. BY_TOKEN: of this token, else parity. */
+/* How it asks for a phase: once, by test_wait; by try_wait, when others may go on, or not, since how long it suspends a
+ * thread nobody says; or until it gets a yes, by an acquire of .cta or .cluster scope. BY_TOKEN: of this token, else
+ * parity. */
 typedef enum { MODEL_TEST, MODEL_TRY, MODEL_WAIT, MODEL_WAIT_CLUSTER, MODEL_BY_TOKEN } ModelAsking;
 int model_mbarrier_ask(int how, void *bar, uint64_t parity_or_token, const char *here);
 
