@@ -216,6 +216,12 @@ sub latency ($run, @variants) {
     return ($text, $rows);
 }
 
+# spread_text(CELL): its least and most in brackets, where they differ by more than 1 % of the median.
+sub spread_text {
+    my ($cell) = @_;
+    return $cell->{max} - $cell->{min} > 0.01 * $cell->{median} ? ' (' . range_text($cell, \&figure_text) . ')' : '';
+}
+
 # A size has its rows, if there is one or something was counted; of several sizes each has a column.
 sub experiment {
     my ($card, $name) = @_;
@@ -233,22 +239,24 @@ sub experiment {
     if ($name eq 'latency') {
         ($text, $rows) = latency($run, map { $_->[0] } @variants);
     } elsif (@sizes > 1 && !@units) {
-        $text = head('TFLOP/s (least to most) ratio', map { shape_text($_) } @sizes);
+        $text = head('TFLOP/s, ratio', map { shape_text($_) } @sizes);
         for my $variant (@variants) {
             my @cells = map {
                 my ($cell, $base) = @{ $run->{cell}{$_} }{@$variant};
-                !$cell ? '' : $cell->{instead} // figure_text($cell->{median}) . ' (' . range_text($cell, \&figure_text) . ') ' . $ratio->($cell, $base);
+                !$cell ? '' : $cell->{instead} // figure_text($cell->{median}) . spread_text($cell) . ', ' . $ratio->($cell, $base);
             } @sizes;
             $rows .= line($variant->[0], @cells) if grep { $_ ne '' } @cells;
         }
     } else {
-        $text = head('variant', 'M x N x K', 'TFLOP/s', 'least to most', 'ratio', 'SM MHz', @units) =~ s/---:/---/r;
+        my $is_one = @sizes == 1;
+        $text = head($is_one ? 'at ' . shape_text($sizes[0]) : ('variant', 'M x N x K'), 'TFLOP/s', 'ratio', 'SM MHz', @units);
+        $text =~ s/---:/---/ if !$is_one;
         for my $size (@sizes) {
             for my $variant (@variants) {
                 my ($cell, $base) = @{ $run->{cell}{$size} }{@$variant};
                 next if !$cell;
-                $rows .= line($variant->[0], shape_text($size), $cell->{instead} ? ($cell->{instead}, ('') x (3 + @units))
-                    : (figure_text($cell->{median}), range_text($cell, \&figure_text), $ratio->($cell, $base),
+                $rows .= line($variant->[0], $is_one ? () : shape_text($size), $cell->{instead} ? ($cell->{instead}, ('') x (2 + @units))
+                    : (figure_text($cell->{median}) . spread_text($cell), $ratio->($cell, $base),
                     defined $cell->{more}{MHz} ? sprintf('%.0f', $cell->{more}{MHz}) : $NONE, map { $cell->{more}{$_} // $NONE } @units));
             }
         }
