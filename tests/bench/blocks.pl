@@ -103,7 +103,7 @@ sub ladder {
 sub peers {
     my ($card) = @_;
     my %ours = (cublas => 1, cublaslt => 1, (map { ("$_->{number} by formula" => 1) } @chapters), map { $_->{number} => 1 } @chapters);
-    my $peers_of = sub { my %known = %ours; return grep { !$known{$_}++ } map { $_->[1] } @{ $_[0]{rows} } };
+    my $peers_of = sub { my %known = %ours; return grep { !/^\d\d\.\d/ && !$known{$_}++ } map { $_->[1] } @{ $_[0]{rows} } };
     # The newest ladder with peers: they are not linked each time.
     my $run = newest('paused', $card, sub { is_whole($_[0]) && $peers_of->($_[0]) }) // refuse_block('no peer was linked: make bench PEERS=1 measures them');
     my @peers = $peers_of->($run);

@@ -169,11 +169,11 @@ sub one_of {
     fail(2, "$variable=$name: chapter $number has no such $NOUN{$kind}; it has: " . join ' ', map { $_->{name} } @these);
 }
 
-# seen(PATCH): where its mistake was made before: links, from its rows of book/field_bugs.md.
+# seen(PATCH): where its mistake was made before: links, from its row of book/field_bugs.md.
 sub seen {
     my ($p) = @_;
     my @rows = split /^(?=\| \[)/m, -e 'book/field_bugs.md' ? contents('book/field_bugs.md') : '';
-    return map { /^\|[^|]*\| \[[^]]*\]\(([^)]*)/mg } grep { /^\| \[[^]]*\]\(\.\.\/\Q$p->{path}\E\)/ } @rows;
+    return map { (split /\|/)[2] =~ /\]\(([^)]*)/g } grep { /^\| \[[^]]*\]\(\.\.\/\Q$p->{path}\E\)/ } @rows;
 }
 
 # value(PATCH, KEY): the values of its header lines as one text; empty if there is none.
