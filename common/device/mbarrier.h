@@ -47,7 +47,7 @@ DEVICE void mbarrier_inval(MBarrier *bar) {
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
-/* One arrival. Releases what this thread has written to the threads that wait. Any thread. PTX 9.7.13.15.13. */
+/* One arrival. Releases, to the threads that wait, what this thread has written. Any thread. PTX 9.7.13.15.13. */
 DEVICE void mbarrier_arrive(MBarrier *bar) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(bar)) : "memory");
 }
