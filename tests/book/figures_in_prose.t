@@ -3,7 +3,7 @@
 #
 #     its section holds a table of `make figures`, or links to a CSV, to experiments or to the tables of measuring.md,
 #     or names a data sheet, a section of the PTX manual or somebody else's page;
-#     its paragraph names the card and the date, or a commit;
+#     its paragraph names the card and the date, or a commit, or links to a section of the notes;
 #     a CSV has it, to the digits given, and it has at least three;
 #     or it is in figures_in_prose.tsv: page, figure, reason. A row that nothing needs is wrong, too.
 #
@@ -19,7 +19,7 @@ binmode $_, ':utf8' for *STDOUT, *STDERR, map { Test::More->builder->$_ } qw(out
 my $UNIT = qr{µs|ms|ns|W|J|MHz|GHz|GB/s|TB/s|GB|%|million (?:sectors|bank)};
 my $FIGURE = qr{(?<![\w.,])(\d[\d,]*(?:\.\d+)?)[ \n]+($UNIT)(?![\w/])};
 my $SOURCE = qr{^<!-- (?:figures|experiment):|results/|\.csv\b|experiments\.md#|measuring\.md#|data sheet|\]\(https?:|\bPTX|\[(?:9\.7|8\.9|5\.5)\b};
-my $MEASURED = qr{\bH[12]00\b[^.]*\b20\d\d-\d\d-\d\d|commit [0-9a-f]{7}}s;
+my $MEASURED = qr{\bH[12]00\b[^.]*\b20\d\d-\d\d-\d\d|commit [0-9a-f]{7}|\]\(notes\.md#}s;
 my %measured = map { $_ => 1 } grep { /^\d+(?:\.\d+)?$/ } map { split /,/ } map { lines($_) } glob 'tests/*/results/*.csv book/patterns/*.csv';
 
 # in_a_csv(NUMBER): does a CSV have it, to that many digits, and are they three or more?
