@@ -5,7 +5,16 @@
 #include "device/cuda_c.h"
 
 /* What is multiplied; C is bf16 [m][ldc] in all. common/harness/kind.h: data, reference in fp64, tolerance of each. */
-typedef enum { KIND_BF16, KIND_BIAS_GELU, KIND_FP8, KIND_W4A8, KIND_ATTENTION, KIND_ATTENTION_E4M3, KINDS } Kind;
+typedef enum {
+    KIND_BF16,
+    KIND_BIAS_GELU,
+    KIND_FP8,
+    KIND_MX,
+    KIND_W4A8,
+    KIND_ATTENTION,
+    KIND_ATTENTION_E4M3,
+    KINDS
+} Kind;
 
 /* C = gelu(A B^T + bias) */
 typedef struct {
@@ -14,7 +23,8 @@ typedef struct {
 
 enum { SCALE_K = 128 }; /* steps of k that share a scale */
 
-/* C[m][n] = sum over k of a[m][k] * scale_a(m, k / 128) * b[n][k] * scale_b(n / 128, k / 128) */
+/* C[m][n] = sum over k of a[m][k] * scale_a(m, k / 128) * b[n][k] * scale_b(n / 128, k / 128). Of
+ * KIND_MX, which Blackwell multiplies as mxf8f6f4, the scales are powers of two. */
 typedef struct {
     const e4m3 *a, *b;    /* [m][lda], [n][ldb]; K-major; lda, ldb multiples of 16 */
     const float *scale_a; /* [ceil(k / 128)][ld_scale_a]: for one row x 128 of k; consecutive rows are neighbours */

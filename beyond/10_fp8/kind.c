@@ -20,16 +20,14 @@ static void fp8_place(const Problem *problem, int on_host, Operands *at) {
 }
 static void fp8_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     char product[128];
-    (void)shape;
     product_text(g, product);
-    snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales for %d of k", g->m, g->n, product, SCALE_K);
+    snprintf(text, size, "C[%d][%d] = %s, e4m3, with scales%s for %d of k", g->m, g->n, product,
+             shape->kind == KIND_MX ? " of powers of two" : "", SCALE_K);
 }
 
-const KindRecord kind_of_fp8 = {.name = "fp8",
-                                .type = TYPE_E4M3,
-                                .operands = fp8_operands,
-                                .place = fp8_place,
-                                .text = fp8_text,
-                                .eps = eps_of_blocks,
-                                .max_exact_k = (1 << 24) / (16 * 16) - 1,
-                                .is_sum = 1};
+#define FP8_KIND(text_of_it)                                                                                   \
+    {                                                                                                          \
+        .name = text_of_it, .type = TYPE_E4M3, .operands = fp8_operands, .place = fp8_place, .text = fp8_text, \
+        .eps = eps_of_blocks, .max_exact_k = (1 << 24) / (16 * 16) - 1, .is_sum = 1                            \
+    }
+const KindRecord kind_of_fp8 = FP8_KIND("fp8"), kind_of_mx = FP8_KIND("mx");

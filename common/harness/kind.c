@@ -52,7 +52,7 @@ static double source_value(const DataSource *source, OperandId id, DataType type
 double source_a(const DataSource *source, const Gemm *gemm, int row, int k) {
     uint64_t index = (uint64_t)row * (uint64_t)gemm->k + (uint64_t)k;
     double value = source_value(source, OPERAND_A, kind_record(source->kind)->type, index);
-    if (source->kind == KIND_FP8) {
+    if (source->kind == KIND_FP8 || source->kind == KIND_MX) {
         index = (uint64_t)(k / SCALE_K) * (uint64_t)gemm->m + (uint64_t)row;
         value *= source_value(source, OPERAND_SCALE_A, TYPE_FP32, index);
     }
@@ -64,6 +64,7 @@ double source_b(const DataSource *source, const Gemm *gemm, int expert, int colu
              index = row * (uint64_t)gemm->k + (uint64_t)k;
     uint64_t groups = (uint64_t)ceil_div(gemm->k, SCALE_K), group = (uint64_t)(k / SCALE_K);
     switch (source->kind) {
+    case KIND_MX:
     case KIND_FP8:
         return source_value(source, OPERAND_B, TYPE_E4M3, index) *
                source_value(source, OPERAND_SCALE_B, TYPE_FP32, row / SCALE_K * groups + group);
@@ -200,6 +201,7 @@ const KindRecord *kind_record(Kind kind) {
     static const KindRecord *const records[KINDS] = {[KIND_BF16] = &bf16_kind,
                                                      [KIND_BIAS_GELU] = &kind_of_bias_gelu,
                                                      [KIND_FP8] = &kind_of_fp8,
+                                                     [KIND_MX] = &kind_of_mx,
                                                      [KIND_W4A8] = &kind_of_w4a8,
                                                      [KIND_ATTENTION] = &kind_of_attention,
                                                      [KIND_ATTENTION_E4M3] = &kind_of_attention_e4m3};

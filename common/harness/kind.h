@@ -87,7 +87,8 @@ HOST_DEVICE int draw_between(const DataSource *s, OperandId id, uint64_t index, 
 }
 
 /* A scale. With integers 1/2, 1 or 2. Else as a quantiser makes them, which divides the largest size in a block by the
- * largest of the type: 1 to 2 times 2^-2 to 2^1, of `fraction` bits, and of about the right size. */
+ * largest of the type: 1 to 2 times 2^-2 to 2^1, of `fraction` bits, and of about the right size. KIND_MX: without a
+ * fraction, a power of two. */
 HOST_DEVICE double draw_scale(const DataSource *s, OperandId id, uint64_t index, int fraction) {
     if (s->data == DATA_ZEROS) {
         return 1;
@@ -127,7 +128,7 @@ HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType ty
     }
     if (id == OPERAND_SCALE_A || id == OPERAND_SCALE_B) {
         return type == TYPE_BF16 ? round_to_bf16(draw_scale(s, id, index, 7))
-                                 : float_bits((float)draw_scale(s, id, index, 23));
+                                 : float_bits((float)draw_scale(s, id, index, s->kind == KIND_MX ? 0 : 23));
     }
     if (s->data == DATA_ZEROS) {
         return 0;
@@ -170,6 +171,7 @@ HOST_DEVICE double reference_a(const ReferencePart *p, int row, int k) {
     const Gemm *g = &p->gemm;
     size_t at = (size_t)row * (size_t)g->lda + (size_t)k;
     switch (p->kind) {
+    case KIND_MX:
     case KIND_FP8: {
         const Fp8 *f = &p->operands.fp8;
         return (double)e4m3_value(f->a[at]) *
@@ -184,6 +186,7 @@ HOST_DEVICE double reference_b(const ReferencePart *p, int column, int k) {
     const Gemm *g = &p->gemm;
     size_t at = (size_t)column * (size_t)g->ldb + (size_t)k;
     switch (p->kind) {
+    case KIND_MX:
     case KIND_FP8: {
         const Fp8 *f = &p->operands.fp8;
         return (double)e4m3_value(f->b[at]) *
@@ -269,7 +272,8 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern const KindRecord kind_of_bias_gelu, kind_of_fp8, kind_of_w4a8, kind_of_attention, kind_of_attention_e4m3;
+extern const KindRecord kind_of_bias_gelu, kind_of_fp8, kind_of_mx, kind_of_w4a8, kind_of_attention,
+    kind_of_attention_e4m3;
 const KindRecord *kind_record(Kind kind);
 #ifdef __cplusplus
 }
