@@ -19,6 +19,10 @@ sub times_text { my ($x) = @_; return sprintf $x >= 9.9995 ? '%.1f' : '%.3f', $x
 sub exact_text { my ($x) = @_; return sprintf $x >= 9.995 ? '%.1f' : '%.2f', $x }
 sub figure_text { my ($x) = @_; return sprintf $x < 100 ? '%.1f' : '%.0f', $x }
 sub range_text { my ($cell, $text) = @_; return $text->($cell->{min}) . ' to ' . $text->($cell->{max}) }
+# spread_text(CELL, FORMAT): the median, and its least and most in brackets where they differ by more than 1 % of it.
+sub spread_text ($cell, $text) {
+    return $text->($cell->{median}) . ($cell->{max} - $cell->{min} > 0.01 * $cell->{median} ? ' (' . range_text($cell, $text) . ')' : '');
+}
 sub listed { my $last = pop; return @_ ? join(', ', @_) . " and $last" : $last }
 
 sub tflops_at { my ($run, $size, $kernel) = @_; my $cell = $run->{cell}{$size}{$kernel}; return $cell ? tflops_text($cell->{median}) : $NONE }
@@ -162,18 +166,18 @@ sub chapter_rows {
     my $formula = "$number by formula";
     my $planned = grep { has($run, $_, $formula) } @SHAPES;
     my ($before) = grep { defined } (sort { $b cmp $a } grep { $_ lt $number } map { $_->{number} } @chapters)[0];
-    my $text = head('M x N x K', "$number TFLOP/s", 'least to most', 'ratio to cuBLAS',
+    my $text = head('M x N x K', "$number TFLOP/s", 'ratio to cuBLAS',
         $planned ? 'by the formula' : (),
         defined $before ? ("$before TFLOP/s", "$before ratio", "$number / $before") : ());
     for my $size (@SHAPES) {
         my ($own, $other) = map { $run->{cell}{$size}{$_} } $number, $before // '';
-        $text .= line(shape_text($size), $own ? (exact_text($own->{median}), range_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 3,
+        $text .= line(shape_text($size), $own ? (spread_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 2,
             $planned ? ratio_at($run, $size, $formula) : (),
             defined $before ? ($other ? exact_text($other->{median}) : $NONE, ratio_at($run, $size, $before),
                 $own && $other ? times_text($own->{median} / $other->{median}) : $NONE) : ());
     }
     my @both = grep { defined } $number, $before;
-    return $text . line('mean of seven [least]', '', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? ('', mean_text($run, $before), '') : ())
+    return $text . line('mean of seven [least]', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? ('', mean_text($run, $before), '') : ())
         . "\nMean: geometric, $SMALL." . gaps_text($run, @both) . "\n\n" . source_text($run, 'paused') . "\n";
 }
 
@@ -216,12 +220,6 @@ sub latency ($run, @variants) {
     return ($text, $rows);
 }
 
-# spread_text(CELL): its least and most in brackets, where they differ by more than 1 % of the median.
-sub spread_text {
-    my ($cell) = @_;
-    return $cell->{max} - $cell->{min} > 0.01 * $cell->{median} ? ' (' . range_text($cell, \&figure_text) . ')' : '';
-}
-
 # A size has its rows, if there is one or something was counted; of several sizes each has a column.
 sub experiment {
     my ($card, $name) = @_;
@@ -243,7 +241,7 @@ sub experiment {
         for my $variant (@variants) {
             my @cells = map {
                 my ($cell, $base) = @{ $run->{cell}{$_} }{@$variant};
-                !$cell ? '' : $cell->{instead} // figure_text($cell->{median}) . spread_text($cell) . ', ' . $ratio->($cell, $base);
+                !$cell ? '' : $cell->{instead} // spread_text($cell, \&figure_text) . ', ' . $ratio->($cell, $base);
             } @sizes;
             $rows .= line($variant->[0], @cells) if grep { $_ ne '' } @cells;
         }
@@ -256,7 +254,7 @@ sub experiment {
                 my ($cell, $base) = @{ $run->{cell}{$size} }{@$variant};
                 next if !$cell;
                 $rows .= line($variant->[0], $is_one ? () : shape_text($size), $cell->{instead} ? ($cell->{instead}, ('') x (2 + @units))
-                    : (figure_text($cell->{median}) . spread_text($cell), $ratio->($cell, $base),
+                    : (spread_text($cell, \&figure_text), $ratio->($cell, $base),
                     defined $cell->{more}{MHz} ? sprintf('%.0f', $cell->{more}{MHz}) : $NONE, map { $cell->{more}{$_} // $NONE } @units));
             }
         }

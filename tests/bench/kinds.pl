@@ -103,19 +103,19 @@ sub fp8 {
     my $text = '';
     for my $few (0, 1) {
         my @sizes = sizes_with($run, $few) or next;
-        $text .= head('M x N x K', '10 TFLOP/s', 'least to most', (map { label($_) } @others), '10 / the best of them',
+        $text .= head('M x N x K', '10 TFLOP/s', (map { label($_) } @others), '10 / the best of them',
             $few ? ('10 TB/s', 'of a copy') : ());
         for my $size (@sizes) {
             my $own = $run->{cell}{$size}{10};
             my $rate = median_at($run, $size, 10);
             my $moved = $rate && moved($size, $rate, 8);
-            $text .= line(shape_text($size), tflops_at($run, $size, 10), $own ? range_text($own, \&tflops_text) : $NONE,
+            $text .= line(shape_text($size), $own ? spread_text($own, \&tflops_text) : $NONE,
                 (map { tflops_at($run, $size, $_) } @others), or_none(over($rate, best_other($run, $size)), \&three_digits),
                 $few ? (or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits)) : ());
         }
         $text .= $few ? "\nTB/s: each operand read once, C written once; beside it the share of what a device copy moves"
             . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\n"
-            : line('mean of six [least]', '', '', ('') x @others, fp8_mean($run) // $NONE)
+            : line('mean of six [least]', '', ('') x @others, fp8_mean($run) // $NONE)
             . "\nMean: geometric, over the six. $NONE: it refuses the shape.\n\n";
     }
     return "$text\n" . source_text($run, 'paused') . "\n";
@@ -139,7 +139,7 @@ sub w4a8 {
     my $run = mode_run('w4a8', $card);
     my @others = others($run);
     my $copy = copy_rate($run);
-    my $text = head('N x K', 'M', '11 TFLOP/s', 'least to most', '10_fp8', (map { label($_) } @others), '11 / 10',
+    my $text = head('N x K', 'M', '11 TFLOP/s', '10_fp8', (map { label($_) } @others), '11 / 10',
         (map { '11 / ' . label($_) } @others), '11 TB/s', 'of a copy');
     my @slower;
     for my $weights (weights_of($run)) {
@@ -148,7 +148,7 @@ sub w4a8 {
             my ($m, $n, $k) = split /x/, $size;
             my ($own, $fp8, $rate) = ($run->{cell}{$size}{11}, median_at($run, $size, 10), median_at($run, $size, 11));
             my $moved = $rate && moved($size, $rate, 4);
-            $text .= line("$n x $k", $m, tflops_at($run, $size, 11), $own ? range_text($own, \&tflops_text) : $NONE,
+            $text .= line("$n x $k", $m, $own ? spread_text($own, \&tflops_text) : $NONE,
                 (map { tflops_at($run, $size, $_) } 10, @others), (map { or_none(over($rate, median_at($run, $size, $_)), \&three_digits) } 10, @others),
                 or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits));
             $from //= $m if $rate && $fp8 && $rate < $fp8;
@@ -190,14 +190,14 @@ sub attention {
     my ($card) = @_;
     my $run = mode_run('attention', $card);
     my @others = others($run);
-    my $text = head('head size', 'tokens', 'mask', '13 TFLOP/s', 'least to most', (map { label($_) } @others), '13 / the fastest of them');
+    my $text = head('head size', 'tokens', 'mask', '13 TFLOP/s', (map { label($_) } @others), '13 / the fastest of them');
     for my $size (sizes_of($run)) {
         my ($m, undef, $k, $d, $causal) = split /[x _]/, $size;
         my $own = $run->{cell}{$size}{13} or next;
-        $text .= line($d, $m / $k . " x $k", $causal ? 'causal' : '', tflops_text($own->{median}), range_text($own, \&tflops_text),
+        $text .= line($d, $m / $k . " x $k", $causal ? 'causal' : '', spread_text($own, \&tflops_text),
             (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
     }
-    return $text . line('mean [least]', ('') x (4 + @others), attention_mean($run)) . "\n" . source_text($run, 'paused') . "\n";
+    return $text . line('mean [least]', ('') x (3 + @others), attention_mean($run)) . "\n" . source_text($run, 'paused') . "\n";
 }
 
 # The points of attention.py --more: lengths that are no multiple of a tile, few keys, few queries, grouped heads.
