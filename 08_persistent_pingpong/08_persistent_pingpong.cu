@@ -2,7 +2,7 @@
  *
  * What is new   Persistent CTAs: each loops over tiles of C, and its producer fills the ring for the next tile while
  *               the consumers finish this one. Ping-pong: the two consumers take turns; while one multiplies a whole
- *               tile, the other stores its last one. TMA store: the result leaves through swizzled shared memory.
+ *               tile, the other stores its previous one. TMA store: the result leaves through swizzled shared memory.
  * Last step     The width of the tile. The kernel is compiled for three widths, and launch() takes the one whose waves
  *               take the least time. So the last wave of tiles is well filled at more sizes.
  * What holds it back   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.

@@ -1,7 +1,7 @@
 /* 02_smem_tiled, step 2 - tensor cores.
  *
  * What is new   A warp multiplies on the tensor cores: one mma.sync does 16 x 8 x 16 products, with operands spread
- *               over the registers of all 32 lanes. So a warp computes 64 x 64 elements of C, not a thread 8 x 8.
+ *               over the registers of all 32 lanes. So a warp has 64 x 64 elements of C, where a thread had 8 x 8.
  * What holds it back   A lane needs four loads of 4 bytes for its part of 16 x 16 elements, all with bank conflicts.
  * Run           make run-02 STEP=2, from the top */
 #include "../../common/gemm.h"

@@ -1,7 +1,7 @@
 /* 02_smem_tiled, step 4 - a swizzle against bank conflicts.
  *
  * What is new   The eight rows of a matrix began in the same bank, so ldmatrix read them one after the other.
- *               The swizzle moves the 16-byte chunks of each row to other columns, so that all eight come at once.
+ *               The swizzle moves the 16-byte chunks of each row to other columns, so that all eight are read at once.
  * What holds it back   CTAs take the tiles of C row by row. Those that run together share a few rows of A, but need
  *               many of B, so more bytes come from DRAM than necessary.
  * Run           make run-02 STEP=4, from the top */
