@@ -10,8 +10,8 @@
  * memory;
  * sectors: the whole access's different 32-byte sectors. Behind the ldmatrix of
  * an operand: the warp has issued no other mma.sync since, so this one has to wait for it. Steps: the rough cost model
- * of the timeline, not speed. Roles: in the CTA
- * that has most of them. */
+ * of the timeline, not speed. Roles: in the CTA that has most of them. */
+/* Loads and stores of one kind keep their order here: count.c finds bytes, sectors, passes and conflicts by it. */
 #define MODEL_COUNTS(COUNT)                                               \
     COUNT(CTAS, "CTAs")                                                   \
     COUNT(CTA_THREADS, "threads of a CTA")                                \

@@ -13,22 +13,12 @@
 #include "../event.h"
 #include "../judge/bug_report.h"
 
-/* An ordinary access or one side of a cp.async. */
-typedef enum {
-    COUNTED_GLOBAL_LOAD,
-    COUNTED_GLOBAL_STORE,
-    COUNTED_SHARED_LOAD,
-    COUNTED_SHARED_STORE,
-    COUNTED_COPY_FROM,
-    COUNTED_COPY_TO,
-} CountedAccess;
-
 enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
 /* One instruction of a warp: what each lane accesses. */
 typedef struct {
     Site site;
-    CountedAccess how;
+    ModelCount how;  /* the first of the counts that it adds to; COPIES, COPY_BYTES: the sides of a cp.async */
     uint32_t number; /* of the accesses at this site since the warp was together */
     uint32_t lanes;  /* mask */
     uintptr_t address[WARP_SIZE];
@@ -115,47 +105,36 @@ static int passes(const Group *g, int from, int to, int *least) {
     return most;
 }
 
-static void count_shared(const Group *g, ModelCount instructions, ModelCount all_passes, ModelCount conflicts) {
+static void count_shared(const Group *g, ModelCount passes_and_conflicts) {
     int part = part_lanes(widest(g));
-    counts[instructions]++;
     for (int lane = 0; lane < WARP_SIZE; lane += part) {
         int least, needed = passes(g, lane, lane + part, &least);
-        counts[all_passes] += (unsigned)needed;
-        counts[conflicts] += (unsigned)(needed - least);
+        counts[passes_and_conflicts] += (unsigned)needed;
+        counts[passes_and_conflicts + 1] += (unsigned)(needed - least);
     }
 }
 
-/* lines: COUNT_KINDS if they are not counted. */
-static void count_global(const Group *g, ModelCount bytes, ModelCount sectors, ModelCount lines) {
+/* Counts bytes, sectors and, if wanted, lines. */
+static void count_global(const Group *g, ModelCount bytes, int wants_lines) {
     uintptr_t list[MOST_BLOCKS];
     int part = part_lanes(widest(g));
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         counts[bytes] += g->lanes >> lane & 1 ? g->size[lane] : 0;
     }
-    counts[sectors] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES, list);
-    for (int lane = 0; lines != COUNT_KINDS && lane < WARP_SIZE; lane += part) {
-        counts[lines] += (unsigned)different(g, lane, lane + part, LINE_BYTES, list);
+    counts[bytes + 1] += (unsigned)different(g, 0, WARP_SIZE, SECTOR_BYTES, list);
+    for (int lane = 0; wants_lines && lane < WARP_SIZE; lane += part) {
+        counts[bytes + 2] += (unsigned)different(g, lane, lane + part, LINE_BYTES, list);
     }
 }
 
 static void count_group(const Group *g) {
+    counts[g->how] += g->how != COUNT_COPY_BYTES;
     switch (g->how) {
-    case COUNTED_GLOBAL_LOAD:
-        counts[COUNT_GLOBAL_LOADS]++;
-        count_global(g, COUNT_GLOBAL_LOAD_BYTES, COUNT_GLOBAL_LOAD_SECTORS, COUNT_GLOBAL_LOAD_LINES);
-        break;
-    case COUNTED_GLOBAL_STORE:
-        counts[COUNT_GLOBAL_STORES]++;
-        count_global(g, COUNT_GLOBAL_STORE_BYTES, COUNT_GLOBAL_STORE_SECTORS, COUNT_GLOBAL_STORE_LINES);
-        break;
-    case COUNTED_SHARED_LOAD:
-        count_shared(g, COUNT_SHARED_LOADS, COUNT_SHARED_LOAD_PASSES, COUNT_SHARED_LOAD_CONFLICTS);
-        break;
-    case COUNTED_SHARED_STORE:
-        count_shared(g, COUNT_SHARED_STORES, COUNT_SHARED_STORE_PASSES, COUNT_SHARED_STORE_CONFLICTS);
-        break;
-    case COUNTED_COPY_FROM: count_global(g, COUNT_COPY_BYTES, COUNT_COPY_SECTORS, COUNT_KINDS); break;
-    case COUNTED_COPY_TO: count_shared(g, COUNT_COPIES, COUNT_COPY_PASSES, COUNT_COPY_CONFLICTS); break;
+    case COUNT_GLOBAL_LOADS:
+    case COUNT_GLOBAL_STORES: count_global(g, g->how + 1, 1); break;
+    case COUNT_COPY_BYTES: count_global(g, g->how, 0); break;
+    case COUNT_COPIES: count_shared(g, COUNT_COPY_PASSES); break;
+    default: count_shared(g, g->how + 1);
     }
 }
 
@@ -194,7 +173,7 @@ static uint32_t *number_of(WarpCount *c, Site site, int lane) {
     return &use->number[lane];
 }
 
-static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number) {
+static int group_of(WarpCount *c, Site site, ModelCount how, uint32_t number) {
     int *first = &c->first[(site * 31 + number) % SITES];
     for (int i = *first; i >= 0; i = c->group[i].next) {
         if (c->group[i].site == site && c->group[i].how == how && c->group[i].number == number) {
@@ -208,7 +187,7 @@ static int group_of(WarpCount *c, Site site, CountedAccess how, uint32_t number)
 
 /* The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes, counted since
  * the warp was last together. */
-static void count_access(const Thread *t, CountedAccess how, const void *p, uint32_t size, Site site) {
+static void count_access(const Thread *t, ModelCount how, const void *p, uint32_t size, Site site) {
     WarpCount *c = count_of(t->warp);
     int at = group_of(c, site, how, (*number_of(c, site, t->lane))++);
     Group *g = &c->group[at];
@@ -280,17 +259,17 @@ void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 ON(count, SHARED_ACCESS) {
-    count_access(e->thread, e->write ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD, e->p, e->size, e->site);
+    count_access(e->thread, e->write ? COUNT_SHARED_STORES : COUNT_SHARED_LOADS, e->p, e->size, e->site);
 }
 
 ON(count, GLOBAL_ACCESS) {
-    count_access(e->thread, e->write ? COUNTED_GLOBAL_STORE : COUNTED_GLOBAL_LOAD, e->p, e->size, e->site);
+    count_access(e->thread, e->write ? COUNT_GLOBAL_STORES : COUNT_GLOBAL_LOADS, e->p, e->size, e->site);
 }
 
 ON(count, COPY) {
     if (e->access == ACCESS_CP_ASYNC) {
-        count_access(e->thread, COUNTED_COPY_FROM, e->from, e->from_size, e->site);
-        count_access(e->thread, COUNTED_COPY_TO, e->p, e->size, e->site);
+        count_access(e->thread, COUNT_COPY_BYTES, e->from, e->from_size, e->site);
+        count_access(e->thread, COUNT_COPIES, e->p, e->size, e->site);
     }
 }
 
@@ -342,27 +321,21 @@ HEARS(count, LAUNCH_ASKED, on_MBARRIER_COMPLETE);
 
 ON(count, WARP_TOGETHER) { count_together(e->warp); }
 
-static Group rows_of(const Event *e) {
-    Group g = {.lanes = e->warp->meeting->arrived};
+ON(count, WARP_ACCESS) {
+    Group g = {.lanes = e->warp->meeting->arrived,
+               .how = e->access == ACCESS_LDMATRIX       ? COUNT_LDMATRIX
+                      : e->access == ACCESS_STMATRIX     ? COUNT_STMATRIX
+                      : access_flags(e->access) & WRITES ? COUNT_SHARED_STORES
+                                                         : COUNT_SHARED_LOADS};
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         g.address[lane] = (uintptr_t)e->rows[lane];
         g.size[lane] = (uint8_t)e->size;
     }
-    return g;
-}
-
-ON(count, WARP_ACCESS) {
-    Group g = rows_of(e);
     if (e->access == ACCESS_LDMATRIX) {
         WarpCount *c = count_of(e->warp);
         c->fragment[c->fragments++ % FRAGMENTS] = e->registers[0];
-        count_shared(&g, COUNT_LDMATRIX, COUNT_LDMATRIX_PASSES, COUNT_LDMATRIX_CONFLICTS);
-    } else if (e->access == ACCESS_STMATRIX) {
-        count_shared(&g, COUNT_STMATRIX, COUNT_STMATRIX_PASSES, COUNT_STMATRIX_CONFLICTS);
-    } else {
-        g.how = access_flags(e->access) & WRITES ? COUNTED_SHARED_STORE : COUNTED_SHARED_LOAD;
-        count_group(&g);
     }
+    count_group(&g);
 }
 
 /* What is counted of an exchange, each time that it happens; 0: nothing. */

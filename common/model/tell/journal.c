@@ -5,7 +5,6 @@
  * about a barrier has the state that the barrier is in afterwards.
  *
  * --barriers prints a row for each event of an mbarrier. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,13 +25,7 @@ static struct {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-static void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void print(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(journal.out, format, arguments);
-    va_end(arguments);
-}
+#define print(...) fprintf(journal.out, __VA_ARGS__)
 
 static void print_text(const char *name, const char *text) {
     print(",\"%s\":\"", name);
