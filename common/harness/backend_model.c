@@ -43,24 +43,15 @@ static GemmStatus model_trace_begin(void) {
 }
 
 static GemmStatus model_trace_end(Trace *trace) {
-    const TraceEvent *events;
-    const TraceLaunch *launches;
-    memset(trace, 0, sizeof *trace);
-    trace->count = model_trace_events(&events, &trace->lost);
-    trace->launches = model_trace_launches(&launches);
-    memcpy(trace->launch, launches, (size_t)trace->launches * sizeof *launches);
-    for (size_t i = 0; i < trace->count; i++) {
-        trace->ctas += events[i].kind == TRACE_CTA;
-    }
-    trace->unit = "steps";
-    snprintf(trace->source, sizeof trace->source, "CPU model");
+    *trace = *model_trace();
+    const TraceEvent *events = trace->event;
     trace->event = malloc((trace->count + 1) * sizeof *trace->event);
     configured.trace = 0;
     model_configure(&configured);
     if (!trace->event) {
-        fprintf(stderr, "out of memory: %zu events\n", trace->count);
+        size_t count = trace->count;
         trace->count = 0;
-        return GEMM_DEVICE;
+        return gemm_fails(NULL, GEMM_DEVICE, "out of memory: %zu events", count);
     }
     memcpy(trace->event, events, trace->count * sizeof *trace->event);
     return GEMM_OK;

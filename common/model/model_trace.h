@@ -63,10 +63,8 @@ typedef struct {
     char source[96];                        /* "NVIDIA H200" or "CPU model" */
 } Trace;
 
-/* Number of events of the model's launches since model_configure(), and the array; valid until the next launch. `lost`:
- * events for which there was no room. */
-size_t model_trace_events(const TraceEvent **events, uint64_t *lost);
-/* Those launches, MAX_TRACE_LAUNCHES at most: later ones count as the last. Returns how many. */
-int model_trace_launches(const TraceLaunch **launches);
+/* Of the model's launches since model_configure(); launches beyond MAX_TRACE_LAUNCHES count as the last. Its events are
+ * valid until the next launch. */
+const Trace *model_trace(void);
 
 #endif

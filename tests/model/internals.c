@@ -510,17 +510,15 @@ static void test_devices(void) {
     c = find_case("devices NO_WAIT");
     is_int(run_case(c, &options), 0, "a launch that is no part of a chain may end before its neighbour has written");
     is_int((long long)model_count(COUNT_CTAS), 8, "the CTAs of both devices are counted");
-    const TraceEvent *event;
-    uint64_t lost, sms = 0, ctas = 0;
-    size_t count = model_trace_events(&event, &lost);
-    for (size_t i = 0; i < count; i++) {
-        sms |= event[i].kind == TRACE_CTA ? (uint64_t)1 << event[i].sm : 0;
-        ctas |= event[i].kind == TRACE_CTA ? (uint64_t)1 << event[i].cta : 0;
+    const Trace *trace = model_trace();
+    uint64_t sms = 0, ctas = 0;
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
+        sms |= e->kind == TRACE_CTA ? (uint64_t)1 << e->sm : 0;
+        ctas |= e->kind == TRACE_CTA ? (uint64_t)1 << e->cta : 0;
     }
     is_int((long long)ctas, 0xff, "... and have numbers of their own in a timeline");
-    const TraceLaunch *launch;
-    is_int(model_trace_launches(&launch), 2, "... and each has a launch of its own there");
-    ok(strcmp(launch[1].name, "devices_kernel of device 1") == 0, "... with the number of its device");
+    is_int(trace->launches, 2, "... and each has a launch of its own there");
+    ok(strcmp(trace->launch[1].name, "devices_kernel of device 1") == 0, "... with the number of its device");
     ok(sms >> 4 != 0 && (sms & 0xf) != 0 && sms >> 8 == 0, "each device has SMs of its own");
     model_hold_launches();
     is_int((long long)model_run_launches(), 0, "no launches: nothing to run");

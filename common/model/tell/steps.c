@@ -69,31 +69,19 @@ typedef struct CtaSteps {
     WarpgroupSteps warpgroup[WARPGROUP_LIMIT];
 } CtaSteps;
 
+static Trace trace = {.unit = "steps", .source = "CPU model"};
+static int capacity;     /* of trace.event */
+static int first_of_set; /* in trace.launch: the first of those that run side by side */
 static struct {
-    TraceEvent *event;
-    int count, capacity;
-    uint64_t lost;
-    uint64_t sm_time[MAX_SMS]; /* the SM is free from here on */
-    uint8_t sm_taken[MAX_SMS];
-    TraceLaunch launch[MAX_TRACE_LAUNCHES];
-    int launches;
-    int first_of_set; /* in launch[]: the first of those that run side by side */
-} trace;
+    uint64_t time; /* it is free from here on */
+    int taken;
+} sm[MAX_SMS];
 
 static uint64_t later(uint64_t x, uint64_t y) { return x > y ? x : y; }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-size_t model_trace_events(const TraceEvent **events, uint64_t *lost) {
-    *events = trace.event;
-    *lost = trace.lost;
-    return (size_t)trace.count;
-}
-
-int model_trace_launches(const TraceLaunch **launches) {
-    *launches = trace.launch;
-    return trace.launches;
-}
+const Trace *model_trace(void) { return &trace; }
 
 static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
     if (!device.options.trace) {
@@ -103,14 +91,15 @@ static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
         trace.lost++;
         return;
     }
-    trace.event = model_room(trace.event, trace.count + 1, &trace.capacity, sizeof *trace.event);
-    event.cta = trace.launch[trace.first_of_set].first_cta + launch_of(cta)->first_cta + cta->block;
+    trace.event = model_room(trace.event, (int)trace.count + 1, &capacity, sizeof *trace.event);
+    event.cta = trace.launch[first_of_set].first_cta + launch_of(cta)->first_cta + cta->block;
     event.sm = cta->steps->sm;
     event.stage = -1;
     if (barrier != NULL) {
         snprintf(event.name, sizeof event.name, "%.*s", (int)sizeof event.name - 1, barrier->array);
         event.stage = barrier->index;
     }
+    trace.ctas += event.kind == TRACE_CTA;
     trace.event[trace.count++] = event;
 }
 
@@ -168,20 +157,19 @@ static uint64_t time_of(const Thread *t) { return t->steps->time; }
 /* Forgets earlier launches: the following ones make a trace of their own. */
 ON(steps, CONFIGURED) {
     device.order = NULL;
-    trace.count = 0;
-    trace.lost = 0;
-    trace.launches = 0;
-    memset(trace.sm_time, 0, sizeof trace.sm_time);
+    trace.count = trace.lost = 0;
+    trace.launches = trace.ctas = 0;
+    memset(sm, 0, sizeof sm);
 }
 
 /* A launch begins when the one before has ended on all SMs; one that may overlap it, where an SM is free. */
 static void launch_follows(void) {
     uint64_t end = 0;
     for (int i = 0; i < MAX_SMS; i++) {
-        end = later(end, trace.sm_time[i]);
+        end = later(end, sm[i].time);
     }
     for (int i = 0; i < MAX_SMS && !device.launch->overlap; i++) {
-        trace.sm_time[i] = end;
+        sm[i].time = end;
     }
 }
 
@@ -189,7 +177,7 @@ ON(steps, LAUNCH_BEGIN) {
     if (trace.launches > 0) {
         launch_follows();
     }
-    trace.first_of_set = trace.launches < MAX_TRACE_LAUNCHES ? trace.launches : MAX_TRACE_LAUNCHES - 1;
+    first_of_set = trace.launches < MAX_TRACE_LAUNCHES ? trace.launches : MAX_TRACE_LAUNCHES - 1;
     for (int i = 0; i < device.launched && device.options.trace && trace.launches < MAX_TRACE_LAUNCHES; i++) {
         const TraceLaunch *last = trace.launches > 0 ? &trace.launch[trace.launches - 1] : NULL;
         TraceLaunch *next = &trace.launch[trace.launches++];
@@ -202,7 +190,9 @@ ON(steps, LAUNCH_BEGIN) {
             snprintf(next->name, sizeof next->name, "%s", device.launch[i].name);
         }
     }
-    memset(trace.sm_taken, 0, sizeof trace.sm_taken);
+    for (int i = 0; i < MAX_SMS; i++) {
+        sm[i].taken = 0;
+    }
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them
      * in that order. */
     if (device.options.trace && device.options.policy == MODEL_EAGER) {
@@ -213,7 +203,8 @@ ON(steps, LAUNCH_BEGIN) {
 ON(steps, SHUTDOWN) {
     free(trace.event);
     trace.event = NULL;
-    trace.count = trace.capacity = 0;
+    trace.count = 0;
+    capacity = 0;
 }
 
 /* CTAs run here one after the other; on the timeline each begins where an SM is free first. */
@@ -222,13 +213,13 @@ static void take_sm(Cta *cta) {
     int first = launch_of(cta)->facts.device * device.sms;
     s->sm = -1;
     for (int i = first; i < first + device.sms && i < MAX_SMS; i++) {
-        if (!trace.sm_taken[i] && (s->sm < 0 || trace.sm_time[i] < trace.sm_time[s->sm])) {
+        if (!sm[i].taken && (s->sm < 0 || sm[i].time < sm[s->sm].time)) {
             s->sm = i;
         }
     }
     s->sm = s->sm < 0 ? first % MAX_SMS : s->sm;
-    trace.sm_taken[s->sm] = 1;
-    s->start = s->loads = s->stores = s->tensor = trace.sm_time[s->sm];
+    sm[s->sm].taken = 1;
+    s->start = s->loads = s->stores = s->tensor = sm[s->sm].time;
 }
 
 ON(steps, CTA_BEGIN) {
@@ -261,8 +252,8 @@ ON(steps, CTA_RETURNED) {
         finish_work(&cta->warp[i], end);
     }
     went_on(cta, TRACE_CTA, 0, cta->steps->start, end, 0);
-    trace.sm_time[cta->steps->sm] = end + CTA_START;
-    trace.sm_taken[cta->steps->sm] = 0;
+    sm[cta->steps->sm].time = end + CTA_START;
+    sm[cta->steps->sm].taken = 0;
 }
 
 ON(steps, CTA_END) { count_at_least(COUNT_CTA_STEPS, longest(e->cta)); }
