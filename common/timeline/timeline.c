@@ -403,6 +403,17 @@ int timeline_detail(const Timeline *timeline, uint64_t *begin, uint64_t *end) {
     return *begin >= timeline->window_begin && *end <= timeline->window_end;
 }
 
+double timeline_step(double least) {
+    double step = 1;
+    while (step > least) {
+        step /= 10;
+    }
+    for (int i = 0; step < least; i++) {
+        step = i % 3 == 1 ? step / 2 * 5 : step * 2;
+    }
+    return step;
+}
+
 static void find_shares(Timeline *timeline) {
     uint64_t from = timeline->window_begin, to = timeline->window_end;
     for (int r = 0; r < timeline->rows; r++) {

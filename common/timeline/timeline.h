@@ -109,6 +109,9 @@ void timeline_close(Timeline *timeline);
  * warps load fragments. Returns 0 if there is none. */
 int timeline_detail(const Timeline *timeline, uint64_t *begin, uint64_t *end);
 
+/* Of an axis: 1, 2 or 5 times a power of ten, and at least `least`. */
+double timeline_step(double least);
+
 /* In text of `columns` columns, with the figures about the tensor cores and what was lost. */
 void timeline_print(FILE *out, const Timeline *timeline, int columns);
 /* Of the terminal that `out` is; otherwise of COLUMNS; otherwise 100. */

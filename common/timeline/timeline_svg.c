@@ -105,19 +105,8 @@ static double x_of(const Scale *s, double time) {
     return x < LEFT ? LEFT : x > RIGHT ? RIGHT : x;
 }
 
-static double round_step(double least) {
-    double step = 1;
-    while (step > least) {
-        step /= 10;
-    }
-    for (int i = 0; step < least; i++) {
-        step = i % 3 == 1 ? step / 2 * 5 : step * 2;
-    }
-    return step;
-}
-
 static void grid(FILE *out, const Scale *s, double zero, double top, double bottom, const char *unit) {
-    double step = round_step((s->end - s->begin) / 9);
+    double step = timeline_step((s->end - s->begin) / 9);
     for (double at = 0; zero + at <= s->end; at += step) {
         if (zero + at >= s->begin) {
             char number[32];
@@ -308,14 +297,6 @@ static void source_line(char *text, size_t size, const Recording *r) {
     }
 }
 
-static void unit_text(char *text, size_t size, const Recording *r) {
-    if (r->trace.units_a_second > 0) {
-        snprintf(text, size, "cycles");
-    } else {
-        snprintf(text, size, "%s", r->trace.unit);
-    }
-}
-
 /* What one drawing of the rows shows. */
 typedef struct {
     Scale scale;
@@ -361,9 +342,7 @@ static const Part *part_of_row(const Timeline *t, int row) {
 static void draw_rows(FILE *out, const Timeline *t, int *lane[], const Panel *panel) {
     const Recording *r = t->recording;
     const Scale *s = &panel->scale;
-    char unit[16];
-    unit_text(unit, sizeof unit, r);
-    grid(out, s, (double)t->begin, panel->y - 6, panel->bottom, unit);
+    grid(out, s, (double)t->begin, panel->y - 6, panel->bottom, r->trace.unit);
     for (int i = 0; i < t->rows; i++) {
         const Row *row = &t->row[i];
         const Place *place = &panel->place[i];

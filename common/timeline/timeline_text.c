@@ -34,71 +34,62 @@ static Look look_between(const Row *row, uint64_t begin, uint64_t end) {
     return best;
 }
 
-/* The number of a step of 1, 2 or 5 times a power of ten that is at least `least`. */
-static uint64_t round_step(double least) {
-    uint64_t step = 1;
-    for (int i = 0; (double)step < least; i++) {
-        step = i % 3 == 1 ? step / 2 * 5 : step * 2;
+/* A blank line of text, and a label in it where `time` is, if the label fits. cut: its end may be missing. Returns how
+ * many labels that are. */
+static void start_line(char line[MOST_COLUMNS + 1], int width) {
+    memset(line, ' ', (size_t)width);
+    line[width] = 0;
+}
+static int put_label(char *line, int width, const Timeline *t, uint64_t time, const char *label, int cut) {
+    uint64_t from = time > t->window_begin ? time - t->window_begin : 0;
+    int column = (int)((double)from * width / (double)(t->window_end - t->window_begin)), length = (int)strlen(label);
+    length = cut && length > width - column ? width - column : length;
+    if (column + length > width) {
+        return 0;
     }
-    return step;
+    memcpy(line + column, label, (size_t)length);
+    return 1;
 }
 
 static void print_axis(FILE *out, const Timeline *t, int width) {
-    char line[MOST_COLUMNS + 32];
+    char line[MOST_COLUMNS + 1], number[24];
     uint64_t from = t->window_begin - t->begin, to = t->window_end - t->begin;
-    uint64_t step = round_step((double)(to - from) * 12 / width);
-    memset(line, ' ', sizeof line);
+    double least = (double)(to - from) * 12 / width;
+    uint64_t step = least > 1 ? (uint64_t)timeline_step(least) : 1;
+    start_line(line, width);
     for (uint64_t at = (from + step - 1) / step * step; at < to; at += step) {
-        char number[24];
-        int column = (int)((double)(at - from) * width / (double)(to - from));
-        int length = snprintf(number, sizeof number, "|%llu", (unsigned long long)at);
-        if (column + length <= width) {
-            memcpy(line + column, number, (size_t)length);
-        }
+        snprintf(number, sizeof number, "|%llu", (unsigned long long)at);
+        put_label(line, width, t, t->begin + at, number, 0);
     }
-    line[width] = 0;
-    fprintf(out, "%*s%.*s %s\n", LABEL_COLUMNS, "", width, line, t->recording->trace.unit);
+    fprintf(out, "%*s%s %s\n", LABEL_COLUMNS, "", line, t->recording->trace.unit);
 }
 
 /* Where the tiles of a row begin, where a CTA has more than one. */
-static void print_tiles(FILE *out, const Timeline *t, int line, int width) {
-    char text[MOST_COLUMNS + 1];
+static void print_tiles(FILE *out, const Timeline *t, int row, int width) {
+    char line[MOST_COLUMNS + 1], name[32];
     int marks = 0;
-    memset(text, ' ', sizeof text);
-    for (size_t i = 0; i < t->tiles; i++) {
-        const TileMark *tile = &t->tile[i];
-        if (tile->line == line && tile->begin < t->window_end && tile->end > t->window_begin) {
-            char name[32];
-            uint64_t begin = tile->begin > t->window_begin ? tile->begin : t->window_begin;
-            int column = (int)((double)(begin - t->window_begin) * width / (double)(t->window_end - t->window_begin));
-            int length = snprintf(name, sizeof name, "|tile %d,%d", tile->row, tile->col);
-            if (column + length <= width) {
-                memcpy(text + column, name, (size_t)length);
-                marks++;
-            }
+    start_line(line, width);
+    for (const TileMark *tile = t->tile; tile < t->tile + t->tiles; tile++) {
+        if (tile->line == row && tile->begin < t->window_end && tile->end > t->window_begin) {
+            snprintf(name, sizeof name, "|tile %d,%d", tile->row, tile->col);
+            marks += put_label(line, width, t, tile->begin, name, 0);
         }
     }
-    text[width] = 0;
     if (marks > 1) {
-        fprintf(out, "%*s%s\n", LABEL_COLUMNS, "", text);
+        fprintf(out, "%*s%s\n", LABEL_COLUMNS, "", line);
     }
 }
 
 /* Where each launch begins: from there on its kernel's name, between bars. */
 static void print_launches(FILE *out, const Timeline *t, int width) {
-    char line[MOST_COLUMNS + 64];
-    memset(line, ' ', sizeof line);
-    for (int i = 0; i < t->parts; i++) {
-        const Part *part = &t->part[i];
+    char line[MOST_COLUMNS + 1], name[64];
+    start_line(line, width);
+    for (const Part *part = t->part; part < t->part + t->parts; part++) {
         if (part->cta >= 0 && part->begin < t->window_end && part->end > t->window_begin) {
-            uint64_t begin = part->begin > t->window_begin ? part->begin : t->window_begin;
-            int column = (int)((double)(begin - t->window_begin) * width / (double)(t->window_end - t->window_begin));
-            char name[64];
-            int length = snprintf(name, sizeof name, "|%s", t->recording->trace.launch[part->launch].name);
-            memcpy(line + column, name, (size_t)(column + length < width ? length : width - column));
+            snprintf(name, sizeof name, "|%s", t->recording->trace.launch[part->launch].name);
+            put_label(line, width, t, part->begin, name, 1);
         }
     }
-    line[width] = 0;
     fprintf(out, "%-*s%s\n", LABEL_COLUMNS, "kernels", line);
 }
 
