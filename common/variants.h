@@ -12,8 +12,8 @@ static inline int begins_kernel(const Variants *all, int i) {
     return i == 0 || all->variant[i].kernel != all->variant[i - 1].kernel;
 }
 
-/* Does a check that has not the time for all take the i-th? It takes one of each kernel, in each turn another: of the next
- * kernel the next, so that each way in which CTAs share is taken. */
+/* Does a check that has not the time for all take the i-th? It takes one of each kernel, in each turn another: of the
+ * next kernel the next, so that each way in which CTAs share is taken. */
 static inline int is_in_turn(const Variants *all, int i, int turn) {
     int kernel = 0, first = 0, end = i + 1;
     for (int j = 1; j <= i; j++) {
@@ -30,8 +30,8 @@ static inline int is_in_turn(const Variants *all, int i, int turn) {
 /* A cluster needs as many SMs. */
 static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
 
-/* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its cluster. A
- * launch asks each time: so a cost is computed once, and text is made only where it is needed. */
+/* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its
+ * cluster. A launch asks each time: so a cost is computed once, and text is made only where it is needed. */
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
     const Variant *best = NULL, *end = all->variant + all->count;
     double least = INFINITY;

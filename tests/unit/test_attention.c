@@ -1,5 +1,5 @@
-/* test_attention.c - the problem of attention, of bf16 and of e4m3: is its reference the formula of kinds.h, does its tolerance pass what is
- * right and find what is not? */
+/* test_attention.c - the problem of attention, of bf16 and of e4m3: is its reference the formula of kinds.h, does its
+ * tolerance pass what is right and find what is not? */
 #include "host_backend.h"
 #include "../../beyond/13_attention/kind.h"
 

@@ -1,4 +1,5 @@
-/* Does the check accept every right result and nothing else? On problems in plain memory, whose guards end 40 elements from C. */
+/* Does the check accept every right result and nothing else? On problems in plain memory, whose guards end 40 elements
+ * from C. */
 #include "host_backend.h"
 
 #include <fenv.h>

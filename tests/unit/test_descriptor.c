@@ -1,5 +1,5 @@
-/* Do the functions that build wgmma matrix descriptors (PTX 9.7.15.5.1.2.2) keep each field in its place, and do they read as
- * CuTe's layouts do? What a GPU reads by every field is in tests/conform. */
+/* Do the functions that build wgmma matrix descriptors (PTX 9.7.15.5.1.2.2) keep each field in its place, and do they
+ * read as CuTe's layouts do? What a GPU reads by every field is in tests/conform. */
 #include "device/swizzle.h"
 #include "device/wgmma.h"
 #include "model/data/matrix.h"
@@ -12,8 +12,8 @@ static uint32_t address_of(uint64_t descriptor, int mn_major, int row, int k) {
     return wgmma_element_address(&d, mn_major, row, k);
 }
 
-/* 06_wgmma_ss/notes.md reads CuTe's layouts of a tile of 128 x 64 with three stages: tCsA, in elements, and tCrA, what is
- * added to the descriptor, in units of 16 bytes. Both must lead to the same byte. */
+/* 06_wgmma_ss/notes.md reads CuTe's layouts of a tile of 128 x 64 with three stages: tCsA, in elements, and tCrA, what
+ * is added to the descriptor, in units of 16 bytes. Both must lead to the same byte. */
 typedef struct {
     int mn_major, row[2], k[2],
         pipe;       /* tCsA: strides of a row and a k inside the atom's 64 and 8, and of the next of these */

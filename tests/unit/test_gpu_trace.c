@@ -1,5 +1,5 @@
-/* test_gpu_trace - from records as a traced kernel writes them to events: what asynchronous work lasted. Records are made
- * by hand; the numbers are cycles after the CTA's start. */
+/* test_gpu_trace - from records as a traced kernel writes them to events: what asynchronous work lasted. Records are
+ * made by hand; the numbers are cycles after the CTA's start. */
 #include "timeline/gpu_trace.h"
 #include "timeline/recording.h"
 
@@ -202,7 +202,8 @@ static void last_spans_and_losses(void) {
     is_int((int)t.lost, 3, "records without room are counted");
 }
 
-/* Two launches in one trace: CTA 3 of 8 of the first, which records nothing but its start, and CTA 1 of 4 of the second. */
+/* Two launches in one trace: CTA 3 of 8 of the first, which records nothing but its start, and CTA 1 of 4 of the
+ * second. */
 static void launches_follow_each_other(void) {
     static const TraceCta first_cta = {.clock = start, .ns = 1, .sm = 7},
                           second_cta = {.clock = start, .ns = 2, .sm = 7};

@@ -1,6 +1,6 @@
-/* The data functions of the CPU model (tensor_map.h, matrix.h, rounding.h), where no vector of tests/conform has them: where
- * each element of a box, a fragment or a tile lies is compared there with what a GPU did. Here: what is said of a refusal, the
- * ends of the ranges, rounding, values. */
+/* The data functions of the CPU model (tensor_map.h, matrix.h, rounding.h), where no vector of tests/conform has them:
+ * where each element of a box, a fragment or a tile lies is compared there with what a GPU did. Here: what is said of a
+ * refusal, the ends of the ranges, rounding, values. */
 #include "tap.h"
 
 #include <inttypes.h>
@@ -261,7 +261,8 @@ static void test_rounding(void) {
     ok(d[0] == INFINITY && isnan(d[1]) && isfinite(d[8]), "infinity and NaN stay where they are");
 }
 
-/* ---- Blackwell's: tests/conform/cute.txt, which CuTe's headers say and no GPU ------------------------------------------- */
+/* ---- Blackwell's: tests/conform/cute.txt, which CuTe's headers say and no GPU
+ * ------------------------------------------- */
 
 /* A sum over places: FNV-1a over the bytes of each, the lowest first, as cute.cpp has it. */
 static void add_place(uint64_t *sum, uint32_t place) {
@@ -349,8 +350,8 @@ static int is_copied(Tcgen05Copy shape, uint64_t *sum) {
     return p.rows * p.times == TMEM_LANES;
 }
 
-/* Do our functions say what the line does, with these bits of its last number the other way? Of e2m1, kind 3, the first type is that of
- * scales. */
+/* Do our functions say what the line does, with these bits of its last number the other way? Of e2m1, kind 3, the first
+ * type is that of scales. */
 static int as_cute(const char *line, uint64_t flipped) {
     uint64_t sum = 0xcbf29ce484222325, last = 0, bits;
     char name[16];

@@ -1,5 +1,5 @@
-/* Does the command line take what is good, and refuse what is not with one line that names argument, value and what would
- * be accepted? tests/tools/program.t repeats the refusals with real programs. */
+/* Does the command line take what is good, and refuse what is not with one line that names argument, value and what
+ * would be accepted? tests/tools/program.t repeats the refusals with real programs. */
 #include "harness/options.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
-/* Does the harness accept a chapter that is right, and refuse one that is not? With chapters in plain C on plain memory:
- * the backend of the CPU model, without the model. */
+/* Does the harness accept a chapter that is right, and refuse one that is not? With chapters in plain C on plain
+ * memory: the backend of the CPU model, without the model. */
 #include "host_backend.h"
 
 #include "backend_checks.h"

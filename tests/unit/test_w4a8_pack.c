@@ -1,5 +1,5 @@
-/* Does beyond/11_w4a8/pack.h refuse a weight that has no code? That each other one is decoded, and lands in its place, is seen in
- * every product of chapter 11. */
+/* Does beyond/11_w4a8/pack.h refuse a weight that has no code? That each other one is decoded, and lands in its place,
+ * is seen in every product of chapter 11. */
 #include "tap.h"
 
 #include "../../beyond/11_w4a8/pack.h"
