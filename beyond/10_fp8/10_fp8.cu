@@ -35,8 +35,8 @@ enum {
     MAX_BM = 256,
     MAX_WIDTH = 192, /* of a product */
     MAX_BLOCKS = 2,  /* of 128 rows of B that a tile can touch */
-    BOX_K = 4,       /* a copy brings at least 16 bytes: a block's scales for 4 k-tiles */
-    BOX_N = 64,      /* C leaves in boxes of 16 rows x 64 columns */
+    BOX_K = 4,       /* a copy has at least 16 bytes: a block's scales for 4 k-tiles */
+    BOX_N = 64,      /* C is stored in boxes of 16 rows x 64 columns */
 };
 static_assert(BK * sizeof(e4m3) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 128");
 static_assert(BOX_N * sizeof(bf16) == 128, "the map of C and swizzled_index() take rows of 128 bytes: BOX_N is 64");
@@ -45,8 +45,8 @@ static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUM
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 
 typedef struct {
-    e4m3 ring
-        [RING_BYTES]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle; behind them the tile of C */
+    e4m3
+        ring[RING_BYTES]; /* stages of A [bm][BK] and B [bn][BK], K-major, 128-byte swizzle; after them the tile of C */
     float scale_a[MAX_STAGES][MAX_BM];   /* for each row of A */
     float scale_b[MAX_STAGES][8][BOX_K]; /* for each block of B; a copy goes to a multiple of 128 bytes */
     MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile and its scales have landed */
@@ -63,8 +63,8 @@ typedef struct {
     TensorMap map_c;       /* box [16][BOX_N] */
     Gemm g;
     int tiles_m, tiles_n; /* in clusters of tiles along n */
-    int group;            /* tile rows walked together (tile_order.h) */
-    int box_m; /* rows of A that a copy brings: a CTA's part of a tile; of a tile of 64 those that A has, in eights */
+    int group;            /* tile rows in a group of tiles (tile_order.h) */
+    int box_m; /* rows of A in a copy: a CTA's part of a tile; of a tile of 64, those that A has, in eights */
 } Params;
 
 /* Columns of a consumer's part of a tile: the consumers divide its rows, or, if those are only 64, its columns. */
@@ -80,39 +80,39 @@ HOST_DEVICE int grain_of(int columns) { return min_int(columns & -columns, 128);
 /* Blocks that a tile of bn columns can touch. */
 HOST_DEVICE int blocks_of(int bn) { return ceil_div(bn + 128 - grain_of(bn), 128); }
 
-/* Bytes of the tile of C, in which it leaves by TMA. */
+/* Bytes of the tile of C from which TMA stores it. */
 HOST_DEVICE int out_bytes_of(int bm, int bn) { return bm == 64 ? 0 : bm * bn * (int)sizeof(bf16); }
 
 HOST_DEVICE int stages_of(int bm, int bn) {
     return min_int((RING_BYTES - out_bytes_of(bm, bn)) / ((bm + bn) * BK), MAX_STAGES);
 }
 
-/* A role's way through the tiles. */
+/* A role's loop over the tiles. */
 typedef struct {
-    int index, step, tiles; /* the tile's number; from it to the next one's; of how many, in clusters */
+    int index, step, tiles; /* the tile's number; the distance to the next; how many there are, in clusters */
     int k_tiles;
 } Work;
 
-/* Goes on to the cluster's next tile; 0 if there is none. */
+/* Moves to the cluster's next tile; 0 if there is none. */
 DEVICE int next_tile(Work *work) {
     work->index += work->step;
     return work->index < work->tiles;
 }
 
-/* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile columns and so share A. */
+/* The index-th tile of this CTA. The CTAs of a cluster take neighbouring tile columns, so they share A. */
 DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
     Tile tile = tile_at(index, p->tiles_m, p->tiles_n, p->group);
     tile.n = tile.n * cluster + (cluster > 1 ? cluster_cta_rank() : 0);
     return tile;
 }
 
-/* A descriptor so many units of 16 bytes further on. Only its lower half changes; in 64 bits the compiler would add both. */
+/* A descriptor `units` of 16 bytes further. Only its lower half changes; in 64 bits the compiler would add both halves. */
 DEVICE uint64_t further(uint64_t descriptor, int units) {
     return (descriptor & 0xffffffff00000000) | (uint32_t)((uint32_t)descriptor + (uint32_t)units);
 }
 
 /* Adds the products of a k-tile, 64 x width, to their sums. A thread has two rows of them, with scales scale_a[0] and [1].
- * Their columns begin `offset` columns behind the first one of the block whose scale is scale_b[0]. */
+ * Their columns begin `offset` columns after the first of the block whose scale is scale_b[0]. */
 DEVICE void promote(float *sum, const float *part, const int width, int offset, const float *scale_a,
                     const float *scale_b, const int blocks) {
     const int grain = grain_of(width);
@@ -127,7 +127,7 @@ DEVICE void promote(float *sum, const float *part, const int width, int offset, 
     }
 }
 
-/* Consumer warp: hand the stage at `index` back to every producer that writes a part of it. */
+/* Consumer warp: return the stage at `index` to every producer that writes a part of it. */
 DEVICE void release(Shared *s, int index, const int cluster) {
     int lane = (int)threadIdx.x % 32;
     if (cluster == 1 && lane == 0) {
@@ -137,7 +137,7 @@ DEVICE void release(Shared *s, int index, const int cluster) {
     }
 }
 
-/* One warp: its 16 rows of a tile of C, whose first element is (row, col), by way of its own part of shared memory. */
+/* One warp: store its 16 rows of a tile of C, from element (row, col) on, through its own part of shared memory. */
 DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, const float *sum, int row, int col) {
     int lane = (int)threadIdx.x % 32;
     UNROLL
@@ -145,10 +145,10 @@ DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, 
         const float *v = &sum[j / 2];
         uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
                               pack_bf16x2(v[6], v[7])};
-        /* Lane l gives stmatrix the address of row l % 16, of the left 8 columns or of the right ones. */
+        /* Lane l supplies the address of row l % 16, of the left or of the right 8 columns. */
         stmatrix_x4(&out[j / BOX_N * (16 * BOX_N) + swizzled_index(lane % 16, j % BOX_N / 8 + lane / 16)], packed);
     }
-    /* This lane's stores come before the copy engine's reads: they go through different proxies. */
+    /* Orders this lane's stores before the copy engine's reads, which go through another proxy. */
     fence_proxy_async();
     /* The warp waits until all lanes have stored and fenced. */
     __syncwarp();
@@ -165,13 +165,13 @@ DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, 
 DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cluster) {
     const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn);
     const int scale_bytes = (bm + blocks_of(bn) * BOX_K) * (int)sizeof(float);
-    const int stage_bytes = (bm == 64 ? (p->box_m + bn) * BK : tile_bytes) + scale_bytes; /* what the copies bring */
+    const int stage_bytes = (bm == 64 ? (p->box_m + bn) * BK : tile_bytes) + scale_bytes; /* bytes of the copies */
     PipelineState state = producer_start_state();
     while (next_tile(&work)) {
         Tile tile = cta_tile(p, work.index, cluster);
         for (int k_tile = 0; k_tile < work.k_tiles; k_tile++) {
-            /* Waits until the consumers have finished with this stage, scales and all, in every CTA that this producer
-             * writes to: else the copies overwrite what they read. */
+            /* Waits until the consumers have finished with this stage and its scales, in every CTA that this producer
+             * writes to: otherwise the copies would overwrite what they read. */
             producer_acquire(s->full, s->empty, state, stage_bytes);
             e4m3 *a = &s->ring[state.index * tile_bytes];
             MBarrier *full = &s->full[state.index];
@@ -230,24 +230,24 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
         uint64_t a = further(first_a, stage * (tile_bytes >> 4)), b = further(first_b, stage * (tile_bytes >> 4));
         UNROLL
         for (int half = 0; half < halves; half++) {
-            /* The promotion before, which has read `part`, comes before the wgmmas that follow. */
+            /* Orders the previous promotion, which has read `part`, before the wgmmas that follow. */
             wgmma_fence();
             UNROLL
             for (int k32 = 0; k32 < STEPS; k32++) {
-                /* The first one replaces what has been promoted. */
+                /* The first product replaces what has been promoted. */
                 wgmma_ss_e4m3(columns, part, further(a, half * (64 * BK >> 4) + k32 * WGMMA_K16_STEP),
                               further(b, k32 * WGMMA_K16_STEP), k32 > 0);
             }
             wgmma_commit_group();
             if (k_tile + half == 0) {
-                /* cta_tile() divides twice: under the products that takes no time. */
+                /* cta_tile() divides twice: during the products this takes no extra time. */
                 tile = cta_tile(p, work->index, cluster);
             }
             if (half == halves - 1) {
-                /* This lane's reads of scales come before the copy engine's next writes there. */
+                /* Orders this lane's reads of scales before the copy engine's next writes there. */
                 fence_proxy_async();
             }
-            /* Waits until these products are done. The other consumer's go on. */
+            /* Waits until these products are complete; the other consumer's go on. */
             wgmma_wait_group(0);
             registers_settled(part, columns / 2);
             if (half == halves - 1) {
@@ -263,24 +263,24 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
     return tile;
 }
 
-/* Consumer warp, step 4: its sums to C, in the tile from `row` and first_column on. */
+/* Consumer warp, step 4: store its sums in C, in the tile from `row` and first_column on. */
 DEVICE void epilogue(const Params *p, Shared *s, Tile tile, int row, int first_column, float sum[2][MAX_WIDTH / 2],
                      const int bm, const int bn) {
     const int columns = columns_of(bm, bn);
     int col = tile.n * bn + first_column;
     bf16 *out = (bf16 *)&s->ring[stages_of(bm, bn) * (bm + bn) * BK];
     if (elect_one()) {
-        /* Waits until the copy engine has read this warp's rows of the tile before. */
+        /* Waits until the copy engine has read this warp's rows of the previous tile. */
         bulk_wait_group_read(0);
     }
-    /* The warp waits for that lane: its rows may be written. */
+    /* The warp waits for that lane; then its rows may be written. */
     __syncwarp();
     UNROLL
     for (int half = 0; half < halves_of(bm); half++) {
         if (out_bytes_of(bm, bn) > 0 && p->g.n % 8 == 0) {
             store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half],
                             tile.m * bm + row + half * 64, col);
-        } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes, which TMA would write whole */
+        } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes: TMA would write all 16 */
             store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half], columns);
         }
     }
@@ -291,19 +291,19 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int warp, const int b
     int consumer = warp / 4 - 1;
     int first_row = bm == 64 ? 0 : consumer * (bm / 2), first_column = bm == 64 ? consumer * columns_of(bm, bn) : 0;
     int row = first_row + warp % 4 * 16; /* this warp's first, in the tile */
-    float sum[2][MAX_WIDTH / 2];         /* of all k-tiles before, with scales */
+    float sum[2][MAX_WIDTH / 2];         /* of all previous k-tiles, with scales */
     PipelineState state = consumer_start_state();
     while (next_tile(&work)) {
         Tile tile = multiply(p, s, &state, &work, first_row, row, first_column, sum, bm, bn, cluster);
         epilogue(p, s, tile, row, first_column, sum, bm, bn);
     }
     if (elect_one()) {
-        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+        /* Shared memory must live until the copy engine has read it. bulk_wait_group_read() would be enough. */
         bulk_wait_group(0);
     }
 }
 
-/* The kernel, for tiles and clusters that are constants where it is called. */
+/* The kernel, for tiles and clusters that are constants in each call. */
 DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
     const int stages = stages_of(bm, bn);
@@ -325,8 +325,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         mbarrier_init_fence();
     }
     if (bm == 64) {
-        /* The rows of A that no copy brings are zeroed once: TMA would write zeros there for every k-tile, which takes it
-         * longer than rows that there are. */
+        /* The rows of A that no copy writes are zeroed once: TMA would write zeros there for every k-tile, which takes
+         * longer than to copy rows. */
         int missing = (bm - p->box_m) * BK / 16;
         for (int i = (int)threadIdx.x; i < stages * missing; i += THREADS) {
             *(uint4 *)&s->ring[i / missing * ((bm + bn) * BK) + p->box_m * BK + i % missing * 16] =
@@ -335,7 +335,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         /* wgmma reads them through the async proxy. */
         fence_proxy_async();
     }
-    /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
+    /* All threads wait until the barriers are initialised, in the other CTAs of the cluster too. */
     if (cluster > 1) {
         cluster_sync();
     } else {
@@ -428,7 +428,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.g = *g;
     p.tiles_m = ceil_div(g->m, v->bm);
     p.tiles_n = ceil_div(ceil_div(g->n, v->bn), v->cluster);
-    /* Where L2 has room for all of A, B is read once. */
+    /* If all of A fits into L2, B is read once. */
     p.group = (double)g->m * g->k < 16e6 ? p.tiles_m : min_int(v->group, p.tiles_m);
     p.box_m = v->bm == 64 ? min_int(ceil_div(g->m, 8) * 8, v->bm) : v->bm / v->cluster;
     if (map_of(&p.map_a, "A", ELEMENT_FP8, f->a, g->m, g->k, g->lda, p.box_m, BK, SWIZZLE_128B, error) ||

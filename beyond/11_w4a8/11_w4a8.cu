@@ -1,10 +1,10 @@
-/* 11_w4a8 - weights of 4 bits, activations of 8: the tensor cores get what the threads have converted.
+/* 11_w4a8 - weights of 4 bits, activations of 8: the tensor cores multiply what the threads have converted.
  *
  * What is new   wgmma has no operand of 4 bits. So the weights are operand A, which may come from registers: each thread
  *               loads its part of a packed block (pack.h), converts it, and issues the products. While those of one k-tile
  *               run, the next k-tile is converted into a second set of registers. Operand B is the activations: wgmma's N
- *               is as small as their number of rows allows, and C comes out transposed. Where there are fewer tiles than
- *               SMs, the CTAs of a cluster each take a part of a tile's k, and add up their sums through shared memory.
+ *               is as small as their number of rows allows, and the sums are those of C transposed. If there are fewer tiles
+ *               than SMs, the CTAs of a cluster each take a part of a tile's k, and add their sums in shared memory.
  * Why           With few rows of activations the bytes of the weights set the time. Here they are half of chapter 10's.
  * Run           make 11 && ./11_w4a8, here; from the top, make run-11 */
 #include "../../common/gemm.h"
@@ -26,11 +26,11 @@
 #define EACH_OF(V, bm) V(bm, 256, 1) V(bm, 192, 2) V(bm, 128, 1) V(bm, 128, 2)
 #define EACH_KERNEL(V) EACH_OF(V, 8) EACH_OF(V, 16) EACH_OF(V, 32) EACH_OF(V, 64)
 
-/* A strip is 64 rows of weights over all k; pack.h's blocks lie in it one behind the other.
- * A consumer is a warpgroup. It has one strip of the tile, in the widest tiles two: the same activations serve both.
+/* A strip is 64 rows of weights over all k; pack.h's blocks follow each other in it.
+ * A consumer is a warpgroup. It has one strip of the tile, in the widest tiles two, which share the activations.
  * A team is as many consumers as the tile's strips take: they work on a stage together. A CTA has one team, or two that
  * take turns at the stages: two pay where a CTA has few rounds (notes.md). One more warp of the CTA produces.
- * A sharer is a team of a cluster: all of them share the tile's sums in the end.
+ * A sharer is a team of a cluster: in the end all teams share the tile's sums.
  * A quad is the 4 sums that a thread has of 8 rows of activations. */
 #define STRIPS_OF(bn) ((bn) == 256 ? 2 : 1)
 #define CONSUMERS_OF(bn) ((bn) / BLOCK_ROWS / STRIPS_OF(bn)) /* in a team */
@@ -46,7 +46,7 @@ enum {
     PAIR_BYTES = PAIR * BLOCK_BYTES, /* of one strip */
     RING_BYTES = 220 * 1024,         /* as many stages as fit */
     MAX_STAGES = 16,
-    TILE_GROUP = 16, /* tile rows walked together */
+    TILE_GROUP = 16, /* tile rows in a group */
 };
 static_assert(BK * sizeof(e4m3) == 128, "the tensor map and the descriptors swizzle rows of 128 bytes: BK is 128");
 static_assert(BLOCK_BYTES % 16 == 0, "a bulk copy brings a multiple of 16 bytes");
@@ -62,7 +62,7 @@ typedef struct {
     MBarrier full[MAX_STAGES];  /* completes a phase when a stage's bytes have landed */
     MBarrier empty[MAX_STAGES]; /* completes a phase when all warps of its team have finished with it */
     MBarrier received;          /* completes its phase when the others' sums have landed */
-    uint8_t unused[1024 - (2 * MAX_STAGES + 1) * sizeof(MBarrier)]; /* the swizzle wants 1024-byte boundaries */
+    uint8_t unused[1024 - (2 * MAX_STAGES + 1) * sizeof(MBarrier)]; /* the swizzle needs 1024-byte boundaries */
     /* All stages' activations [PAIR][bm][BK], 128-byte swizzle; then all stages' weights; then the sums received. */
     uint8_t ring[RING_BYTES];
 } Shared;
@@ -74,7 +74,7 @@ typedef struct {
     TensorMap map_x;        /* e4m3 [m][k], box [bm][BK] */
     const uint8_t *weights; /* [experts][strips: ceil(n / 64)][k_pairs][PAIR_BYTES] */
     const float *scale_a;   /* [m] */
-    const int *first_row;   /* [experts + 1]; of a single expert not read */
+    const int *first_row;   /* [experts + 1]; not read for a single expert */
     bf16 *c;
     int m, n, k, ldc, experts;
     int k_pairs; /* of a tile */
@@ -94,10 +94,10 @@ typedef struct {
     int first_pair, end_pair; /* this CTA's part of its k, in pairs of k-tiles; end_pair is excluded */
     int expert, row, end;     /* rows `row` to `end` - 1 of C are the expert's */
     int tiles_before;         /* tiles of the experts before it */
-    int index, stride;        /* the next tile's number, of all experts' tiles; from it to the cluster's one after */
+    int index, stride;        /* the next tile's number, of all experts' tiles; the distance to the one after */
 } Work;
 
-/* A role's work before its first tile. Each CTA has one stretch of k: packed pairs lie together anyway, so there is no
+/* A role's work before its first tile. Each CTA has one stretch of k: packed pairs are contiguous anyway, so there is no
  * need to take turns as in 09. */
 DEVICE Work all_work(const Params *p, const int cluster) {
     int rank = cluster > 1 ? cluster_cta_rank() : 0;
@@ -109,14 +109,14 @@ DEVICE Work all_work(const Params *p, const int cluster) {
     return work;
 }
 
-/* Which rows are the first expert's. The launch before may have written that. */
+/* Which rows belong to the first expert. The previous launch may have written this. */
 DEVICE void find_first_expert(const Params *p, Work *work) {
     if (p->experts > 1) {
         work->row = p->first_row[0], work->end = p->first_row[1];
     }
 }
 
-/* Goes on to the next tile of this cluster; 0 if there is none. */
+/* Moves to the next tile of this cluster; 0 if there is none. */
 DEVICE int next_tile(const Params *p, Work *work, const int bm, const int bn) {
     int tiles_n = ceil_div(p->n, bn), tiles_m = ceil_div(work->end - work->row, bm);
     while (work->index >= work->tiles_before + tiles_m * tiles_n) {
@@ -141,14 +141,14 @@ DEVICE void load_weights(const Params *p, Shared *s, const Ring *ring, const Wor
     int all = ceil_div(p->n, BLOCK_ROWS);
     UNROLL_ONCE
     for (int i = 0; i < strips; i++) {
-        /* Where the tile hangs over the last strip, that one is loaded again; its products are not stored. */
+        /* Where the tile extends past the last strip, that strip is loaded again; its products are not stored. */
         size_t strip = (size_t)work->expert * all + min_int(work->tile.n * strips + i, all - 1);
         bulk_load(ring->w + stage * W_BYTES(bn) + i * PAIR_BYTES, p->weights + (strip * p->k_pairs + pair) * PAIR_BYTES,
                   PAIR_BYTES, &s->full[stage]);
     }
 }
 
-/* The producer: all pairs of its tiles. The weights of the first `early` ones are on their way. */
+/* The producer: all pairs of its tiles. The weights of the first `early` pairs are in flight. */
 DEVICE void produce(const Params *p, Shared *s, const Ring *ring, const int bm, const int bn, Work work, int early) {
     PipelineState state = producer_start_state();
     find_first_expert(p, &work);
@@ -189,7 +189,7 @@ DEVICE void convert(const uint8_t *block, uint32_t a[STEPS][4], float scale[2]) 
     scale[1] = bf16_to_float((bf16)(both >> 16));
 }
 
-/* Consumer, when the products of a k-tile are done: adds them, times the scales of their rows, to the sums. */
+/* Consumer, when the products of a k-tile are complete: adds them, times the scales of their rows, to the sums. */
 DEVICE void promote(float *sum, float *acc, const float scale[2], const int width) {
     registers_settled(acc, width / 2);
     UNROLL
@@ -227,10 +227,10 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
         }
         UNROLL
         for (int group = 0; group < groups; group++) {
-            /* A block of the stage's first k-tile is in a[0], of its second in a[1]: never where the block before is. */
+            /* A block of the stage's first k-tile is in a[0], of its second in a[1]: never where the previous block is. */
             const int block = group / halves, k_tile = block % PAIR, previous = group - 1;
             uint64_t x = wgmma_descriptor(ring->x + stage * X_BYTES(bm) + (k_tile * bm + group % halves * width) * BK);
-            /* What this thread has converted, and read of the accumulators, comes before the products. */
+            /* Orders what this thread has converted, and its reads of the accumulators, before the products. */
             wgmma_fence();
             UNROLL
             for (int step = 0; step < STEPS; step++) {
@@ -238,13 +238,13 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
             }
             wgmma_commit_group();
             if (group > 0) {
-                /* Waits until the products of the group before are done; those of this one go on. */
+                /* Waits until the products of the previous group are complete; those of this one go on. */
                 wgmma_wait_group(1);
                 promote(&sum[previous / halves / PAIR][previous % halves * width / 2], acc[previous % 2],
                         scale[previous / halves % PAIR], width);
             }
-            /* Under these products: the next block, into the other registers. Nothing reads those now: the products of
-             * the block before are done by the wait above. */
+            /* During these products: convert the next block into the other registers. Nothing reads them now, since the
+             * products of the previous block are complete after the wait above. */
             if (group == groups - 1 && pair + teams < end_pair) {
                 consumer_wait(s->full, state);
                 convert(my_w + state.index * W_BYTES(bn), a[0], scale[0]);
@@ -252,13 +252,13 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
                 convert(my_w + stage * W_BYTES(bn) + (block + 1) * BLOCK_BYTES, a[1 - k_tile], scale[1 - k_tile]);
             }
         }
-        /* Waits until the last products are done too: their sums may be read, and the stage written. */
+        /* Waits until the last products are complete too: their sums may be read, and the stage written. */
         wgmma_wait_group(0);
         promote(&sum[STRIPS_OF(bn) - 1][(halves - 1) * width / 2], acc[1], scale[1], width);
-        /* Each lane's reads of weights come before the copy engine's next write there: another proxy. */
+        /* Orders each lane's reads of weights before the copy engine's next write there, through another proxy. */
         fence_proxy_async();
-        /* The warp waits for all its lanes; then one speaks for it. Nothing tells the other warps' reads: each warp
-         * arrives. */
+        /* The warp waits for all its lanes; then one lane arrives for it. Each warp arrives, because nothing orders the
+         * other warps' reads. */
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
             consumer_release(s->empty, stage);
@@ -293,14 +293,14 @@ DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, cons
                         &s->received);
         }
     }
-    /* Waits until all that is sent to this CTA has landed. It also keeps the CTA from ending before. */
+    /* Waits until everything that is sent to this CTA has landed. The CTA must not end before. */
     mbarrier_wait_parity_cluster(&s->received, 0);
     UNROLL
     for (int quad = 0; quad < bm / 8; quad++) {
         if (quad % sharers == sharer) {
             float *v = &sum[quad * 4];
             float4 total = {0, 0, 0, 0};
-            /* In the order of the teams, not of their arrival: every launch has the same bits. */
+            /* In the order of the teams, not of their arrival, so that every launch computes the same bits. */
             UNROLL
             for (int from = 0; from < sharers; from++) {
                 float4 add = {v[0], v[1], v[2], v[3]};
@@ -314,7 +314,7 @@ DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, cons
     }
 }
 
-/* Consumer: 64 x bm sums, rows of weights and of activations, to C, which has them the other way round. In every 8 rows
+/* Consumer: store 64 x bm sums, rows of weights and of activations, in C, which is transposed. In every 8 rows
  * of C, a thread holds two neighbouring rows of two columns that are 8 apart. Lanes 4 apart have neighbouring columns: they
  * exchange a row, so that each stores two columns at once. */
 DEVICE void store_strip(const Params *p, const Work *work, const float *sum, const float *scale, const int bm,
@@ -337,7 +337,7 @@ DEVICE void store_strip(const Params *p, const Work *work, const float *sum, con
         uint32_t both[2] = {(left & 0xffff) | right << 16, left >> 16 | (right & 0xffff0000)};
         UNROLL
         for (int i = 0; i < 2; i++) {
-            /* The rows behind `end` are the next expert's. */
+            /* The rows from `end` on belong to the next expert. */
             bf16 *to = p->c + (size_t)(at + odd) * p->ldc + col + i * 8;
             if (at + odd < work->end && col + i * 8 + 1 < p->n) {
                 *(uint32_t *)to = both[i];
@@ -348,11 +348,11 @@ DEVICE void store_strip(const Params *p, const Work *work, const float *sum, con
     }
 }
 
-/* Consumer, step 4: the sums of a tile's strips from first_strip on, to C. */
+/* Consumer, step 4: store the sums of a tile's strips, from first_strip on, in C. */
 DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *work, int first_strip,
                      float sum[MAX_STRIPS][MAX_BM / 2], const int bm, const int bn, const int cluster, int sharer) {
     const int sharers = SHARERS_OF(bm, bn, cluster);
-    /* The scales are asked for before the sums are waited for. */
+    /* The scales are loaded before the wait for the sums. */
     float scale_a[MAX_BM / 4]; /* two for each quad */
     int row = work->row + work->tile.m * bm + (int)threadIdx.x % 4 * 2;
     UNROLL
@@ -361,7 +361,7 @@ DEVICE void epilogue(const Params *p, Shared *s, const Ring *ring, const Work *w
         scale_a[i] = i / 2 % sharers == sharer && at < work->end ? p->scale_a[at] * DECODED_SCALE : 0;
     }
     if (cluster > 1) {
-        /* Waits until the other CTA's barriers exist. */
+        /* Waits until the other CTA's barriers are initialised. */
         cluster_wait();
         add_sums(s, ring, sum[0], bm, bn, cluster, sharer);
     }
@@ -388,12 +388,12 @@ DEVICE void consume(const Params *p, Shared *s, const Ring *ring, const int bm, 
         if (cluster > 1) {
             break; /* sums are received once: such a CTA has one tile */
         }
-        /* If multiply() did this, the compiler would take 20 registers more. */
+        /* If multiply() did this, the compiler would use 20 registers more. */
         pipeline_advance_by(&cta_state, work.end_pair - work.first_pair, ring->stages);
     }
 }
 
-/* The kernel, for tiles and clusters that are constants where it is called. Step 1: roles and barriers. Step 2: the ring's
+/* The kernel, for tiles and clusters that are constants in each call. Step 1: roles and barriers. Step 2: the ring's
  * first weights. Step 3: main loop. Step 4: epilogue. */
 DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster) {
     SHARED_MEMORY(Shared, s);
@@ -419,7 +419,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
             mbarrier_arrive_expect_tx(&s->received,
                                       quads * (sharers - 1) * CONSUMERS_OF(bn) * 128 * (int)sizeof(float4));
         }
-        /* Step 2: no launch writes weights, so the ring's first ones need not wait for the launch before. */
+        /* Step 2: no launch writes weights, so the first copies need not wait for the previous launch. */
         Work first = work;
         if (p->experts == 1 && next_tile(p, &first, bm, bn)) {
             for (; early < min_int(ring.stages, work.end_pair - work.first_pair); early++) {
@@ -427,30 +427,30 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
             }
         }
     }
-    __syncwarp(); /* orders nothing: the warp is one again, as the .aligned barriers want it */
-    /* All wait for the barriers to exist. */
+    __syncwarp(); /* orders nothing: the warp converges again, as the .aligned barriers require */
+    /* All threads wait until the barriers are initialised. */
     __syncthreads();
     if (cluster > 1) {
         /* Tells the other CTA that it may send sums. Relaxed is enough: mbarrier_init_fence() has released the barriers to
          * the cluster. */
         cluster_arrive_relaxed();
     }
-    /* The next launch may set up its CTAs as this one's end. */
+    /* The next launch may start its CTAs as those of this one end. */
     grid_dependency_launch();
 
     if (is_producer_warp) {
         if (producer) {
-            /* Waits until the launch before has ended: activations, and which rows are whose, may be its results. */
+            /* Waits until the previous launch has ended: activations and first_row may be its results. */
             grid_dependency_wait();
             produce(p, s, &ring, bm, bn, work, early); /* step 3 */
         }
         __syncwarp();
         if (cluster > 1) {
-            /* The producer needs nothing of it: a thread that has arrived may end. It gives the arrival its wait. */
+            /* The producer needs nothing from it, but each arrival must have its wait. */
             cluster_wait();
         }
     } else {
-        /* Each waits until the launch before has ended: it may read C, or write the rows' scales. */
+        /* Each thread waits until the previous launch has ended: it may read C, or write the rows' scales. */
         grid_dependency_wait();
         int first_strip = warpgroup % CONSUMERS_OF(bn) * STRIPS_OF(bn);
         consume(p, s, &ring, bm, bn, cluster, work, team, first_strip); /* steps 3 and 4 */
@@ -488,7 +488,7 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
 EACH_KERNEL(TILE_KERNEL)
 
 static const Variant kernels[] = {
-/* Not bm, bn, cluster: in the initialiser those would be replaced, too. */
+/* Not named bm, bn, cluster: these names would be replaced in the initialiser too. */
 #define ROW(rows, columns, ctas) \
     {VARIANT(w4a8_##rows##x##columns##_cluster_##ctas, .bm = rows, .bn = columns, .cluster = ctas)},
     EACH_KERNEL(ROW)
@@ -496,7 +496,7 @@ static const Variant kernels[] = {
 };
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
-/* Bytes that the CTA with most to do reads: the least of them is chosen. */
+/* Bytes that the busiest CTA reads; the variant with the fewest is chosen. */
 static double bytes_of_busiest(const Gemm *g, const Variant *v, int rows) {
     const W4a8 *o = (const W4a8 *)g->beyond->operands;
     double tiles = (double)o->experts * ceil_div(rows, v->bm) * ceil_div(g->n, v->bn);
@@ -560,7 +560,7 @@ static GemmStatus prepare(const Gemm *g, void *out, GemmError *error) {
     for (int expert = 0; expert < o->experts; expert++) {
         for (int row = 0; row < g->n; row += BLOCK_ROWS) {
             for (int k_tile = 0; k_tile < k_tiles; k_tile++, to += BLOCK_BYTES) {
-                /* Of a k-tile behind the last one there are no rows. */
+                /* A k-tile after the last one has no rows. */
                 size_t first = (size_t)expert * g->n + row;
                 const int8_t *wrong = pack_block(o->weights + first * g->k + k_tile * BK, (size_t)g->k,
                                                  o->scale_b + first * row_scales + k_tile, (size_t)row_scales,
