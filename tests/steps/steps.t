@@ -406,7 +406,7 @@ END
         lost_cursor => [ 'step.js', sub { $_[0] =~ s{\(100 \* k\)}{(50 * k)}r } ],
         script_error => [ 'step.js', sub { $_[0] =~ s/pages\.run = \{/nothing.run = {/r } ],
         wrong_phase => [ '07_warp_specialized.js', sub { $_[0] =~ s/"full\[1\]":\[1,/"full[1]":[2,/r } ],
-        last_sentence => [ 'step.js', sub { $_[0] =~ s/in line \$\{line\}//r }, 'bug_07_producer_starts_with_parity_0' ],
+        last_sentence => [ 'step_words.js', sub { $_[0] =~ s/in line \$\{line\}//r }, 'bug_07_producer_starts_with_parity_0' ],
         no_data => [ '07.html', sub { $_[0] =~ s/data-step="07_warp_specialized"/data-step="07"/r } ],
     );
     my $taken = opened(lesson(pages('keys_of_a_lesson', 'step.js', sub { $_[0] =~ s/document\.body\.classList\.contains\("steps-page"\) && //r })),
