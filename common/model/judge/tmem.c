@@ -18,6 +18,8 @@ typedef struct TmemFacts {
     int group;                                           /* cta_group of its instructions; 0: there was none */
     uint32_t accumulator[TMEM_LANES / 16][TMEM_COLUMNS]; /* shape and place of the last product that wrote there */
     Site site;                                           /* of an allocation */
+    uint8_t word
+        [TMEM_COLUMNS]; /* 1 + the word of each copied row of 16 bytes that lies there; 0: none, as far as is known */
 } TmemFacts;
 
 ON(tmem, CTA_BEGIN) { e->cta->tmem_facts = cta_alloc(e->cta, sizeof *e->cta->tmem_facts); }
@@ -134,6 +136,8 @@ static void access_columns(const Event *e, Thread *t, AccessKind kind) {
         }
         cells_tensor(t->cta, &actor, tmem_lane(e->taddr + place), tmem_column(e->taddr + place), n * width);
     }
+    memset(&t->cta->tmem_facts->word[tmem_column(e->taddr)], 0,
+           e->write ? (size_t)tcgen05_register_columns(e->registers_are, e->columns) : 0);
     order_settle();
 }
 
@@ -223,6 +227,14 @@ static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32
               "%s from lane %d on: accepted is %s", access_name[kind], from,
               kind == ACCESS_TCGEN05_A ? "the lane of D" : "0");
     check_columns(cta, access_name[kind], p->site, column, columns);
+    for (int i = 0; i < columns && kind == ACCESS_TCGEN05_SCALES; i++) {
+        const int word = cta->tmem_facts->word[column + i];
+        MISUSE_IF(word != 0 && word != 1 + i % 4, RULE_PROVENANCE, p->site, 0,
+                  "tcgen05.mma takes the scales of rows %d to %d from column %d, to which tcgen05.cp has copied those "
+                  "of rows %d to "
+                  "%d of a block of 128",
+                  i * 32, i * 32 + 31, column + i, (word - 1) * 32, word * 32 - 1);
+    }
     for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
         access_other(cta, &actor, from + tcgen05_lane(s, piece), column, columns);
     }
@@ -244,6 +256,9 @@ ON(tmem, TMEM_COPY) {
         check_rows(&from, cta, copy->from, MATRIX_BF16, 0, p->rows, p->columns == 4 ? 2 : 1, tag);
         for (int row = 0; row < p->rows * p->times; row++) {
             access_other(cta, &to, tcgen05_copy_lane(p, row % p->rows, row / p->rows), column, p->columns);
+        }
+        for (int i = 0; i < p->columns; i++) {
+            cta->tmem_facts->word[column + i] = p->columns == 4 ? (uint8_t)(1 + i) : 0;
         }
     }
     order_settle();
