@@ -351,8 +351,9 @@ DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
 #define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, -1, HERE)
 #define tcgen05_commit_multicast(bar, mask) model_tcgen05_commit(bar, 0, mask, HERE)
 #define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
-#define tma_load_2d_pair(dst, map, c0, c1, bar) model_tma_load_pair(dst, map, c0, c1, bar, 0, HERE)
-#define tma_load_2d_pair_multicast(dst, map, c0, c1, bar, mask) model_tma_load_pair(dst, map, c0, c1, bar, mask, HERE)
+#define tma_load_2d_pair(dst, map, c0, c1, bar) tma_load_2d_multicast(dst, map, c0, c1, bar, MODEL_PAIR)
+#define tma_load_2d_pair_multicast(dst, map, c0, c1, bar, mask) \
+    tma_load_2d_multicast(dst, map, c0, c1, bar, MODEL_PAIR + (mask))
 #define tcgen05_fence_before() model_tcgen05_fence(0)
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait(0, HERE)

@@ -264,8 +264,9 @@ void model_cp_async_wait_group(int newest, const char *here);
 void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here);
 
 /* trans: every 8x8 matrix is transposed. */
-void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here);
-void model_stmatrix_x4(void *row, const uint32_t *r, const char *here);
+void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const char *here);
+#define model_ldmatrix_x4(r, row, trans, here) model_matrix_x4(0, r, row, trans, here)
+#define model_stmatrix_x4(row, r, here) model_matrix_x4(1, (uint32_t *)(uintptr_t)(r), row, 0, here)
 void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here);
 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
@@ -305,7 +306,7 @@ void model_tma_prefetch_map(const TensorMap *map, const char *here);
 void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
                     int mask, const char *here);
 /* Its barrier is that of the even CTA of the pair. */
-void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here);
+enum { MODEL_PAIR = 1 << 16 }; /* in a mask of targets: of a pair, whose barrier is the even CTA's */
 /* add: reduce into global memory instead of overwriting it. */
 void model_tma_store(const TensorMap *map, const void *src, int rank, int c0, int c1, int c2, int c3, int c4, int add,
                      const char *here);
@@ -324,10 +325,11 @@ void model_fence_proxy(ModelFence fence);
 
 void model_wgmma_fence(const char *here);
 /* n: columns of the product; majors: 1 if the operand is MN-major. */
-void model_wgmma_ss(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
-                    const char *here);
-void model_wgmma_rs(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major,
-                    const char *here);
+/* a_registers: A is there; NULL: it is in shared memory, by descriptor a. */
+void model_wgmma(MatrixType type, int n, float *d, const uint32_t *a_registers, uint64_t a, uint64_t b, int accumulate,
+                 int a_major, int b_major, const char *here);
+#define model_wgmma_ss(type, n, d, ...) model_wgmma(type, n, d, NULL, __VA_ARGS__)
+#define model_wgmma_rs(type, n, d, a, b, accumulate, ...) model_wgmma(type, n, d, a, 0, b, accumulate, 0, __VA_ARGS__)
 void model_wgmma_commit_group(const char *here);
 void model_wgmma_wait_group(int newest, const char *here);
 
@@ -356,17 +358,16 @@ int model_launch_query_cancel(const void *answer, int *first_cta, const char *he
 /* ---- shared memory of the other CTAs of a cluster ---------------------------------------------------------------- */
 
 /* Of the same place as p in CTA `rank`. */
-void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here);
-void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here);
+void model_cluster_access(int store, const void *p, int rank, void *value, int bytes, const char *here);
 void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
 #define MODEL_CLUSTER_OF(name, type)                                                                             \
     static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
         type value;                                                                                              \
-        model_cluster_load(&value, p, rank, (int)sizeof value, here);                                            \
+        model_cluster_access(0, p, rank, &value, (int)sizeof value, here);                                       \
         return value;                                                                                            \
     }                                                                                                            \
     static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
-        model_cluster_store(p, rank, &value, (int)sizeof value, here);                                           \
+        model_cluster_access(1, p, rank, &value, (int)sizeof value, here);                                       \
     }                                                                                                            \
     static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
         model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \

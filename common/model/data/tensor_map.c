@@ -37,6 +37,12 @@ static uint64_t seal_of(const TensorMap *map) {
     return hash;
 }
 
+#define REFUSE_IF(condition, ...)                      \
+    do {                                               \
+        if (condition) {                               \
+            return refuse(why, why_size, __VA_ARGS__); \
+        }                                              \
+    } while (0)
 __attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_size, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -49,58 +55,36 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
                       const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
                       int l2_promotion, int fill, char *why, size_t why_size) {
     int bytes = element_bytes(type);
-    if ((uintptr_t)map % 64 != 0) {
-        return refuse(why, why_size, "the tensor map itself must lie on a multiple of 64 bytes, it is at %p",
-                      (void *)map);
-    }
-    if (bytes == 0) {
-        return refuse(why, why_size, "element type %d is not one that the model knows (0 to 9)", type);
-    }
-    if (rank < 1 || rank > TENSOR_MAX_RANK) {
-        return refuse(why, why_size, "the rank is %d, 1 to %d is possible", rank, TENSOR_MAX_RANK);
-    }
-    if (interleave != 0) {
-        return refuse(why, why_size, "interleave mode %d is not one that the model knows (0)", interleave);
-    }
-    if (swizzle < TENSOR_SWIZZLE_NONE || swizzle > TENSOR_SWIZZLE_128B) {
-        return refuse(why, why_size, "swizzle mode %d is not one of 0 (none), 1 (32 bytes), 2 (64), 3 (128)", swizzle);
-    }
-    if (l2_promotion < 0 || l2_promotion > 3) {
-        return refuse(why, why_size, "L2 promotion %d is not one of 0 to 3", l2_promotion);
-    }
-    if (fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0)) {
-        return refuse(why, why_size, "fill mode %d is not one that the model knows: 0, or 1 with a floating type",
-                      fill);
-    }
-    if ((uintptr_t)base % 16 != 0) {
-        return refuse(why, why_size, "the tensor's address %p must be a multiple of 16 bytes", base);
-    }
+    REFUSE_IF((uintptr_t)map % 64 != 0, "the tensor map itself must lie on a multiple of 64 bytes, it is at %p",
+              (void *)map);
+    REFUSE_IF(bytes == 0, "element type %d is not one that the model knows (0 to 9)", type);
+    REFUSE_IF(rank < 1 || rank > TENSOR_MAX_RANK, "the rank is %d, 1 to %d is possible", rank, TENSOR_MAX_RANK);
+    REFUSE_IF(interleave != 0, "interleave mode %d is not one that the model knows (0)", interleave);
+    REFUSE_IF(swizzle < TENSOR_SWIZZLE_NONE || swizzle > TENSOR_SWIZZLE_128B,
+              "swizzle mode %d is not one of 0 (none), 1 (32 bytes), 2 (64), 3 (128)", swizzle);
+    REFUSE_IF(l2_promotion < 0 || l2_promotion > 3, "L2 promotion %d is not one of 0 to 3", l2_promotion);
+    REFUSE_IF(fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0),
+              "fill mode %d is not one that the model knows: 0, or 1 with a floating type", fill);
+    REFUSE_IF((uintptr_t)base % 16 != 0, "the tensor's address %p must be a multiple of 16 bytes", base);
     for (int i = 0; i < rank; i++) {
-        if (size[i] < 1 || size[i] > (uint64_t)1 << 32) {
-            return refuse(why, why_size, "size %llu of dimension %d is not in 1 .. 2^32", (unsigned long long)size[i],
-                          i);
-        }
+        REFUSE_IF(size[i] < 1 || size[i] > (uint64_t)1 << 32, "size %llu of dimension %d is not in 1 .. 2^32",
+                  (unsigned long long)size[i], i);
         if (i > 0 && (stride[i - 1] % 16 != 0 || stride[i - 1] >= (uint64_t)1 << 40)) {
             return refuse(why, why_size,
                           "the stride of dimension %d is %llu bytes: it must be a multiple of 16 below 2^40", i,
                           (unsigned long long)stride[i - 1]);
         }
-        if (box[i] < 1 || box[i] > 256) {
-            return refuse(why, why_size, "the box has %u elements in dimension %d, 1 to 256 are possible", box[i], i);
-        }
-        if (step[i] < 1 || step[i] > 8) {
-            return refuse(why, why_size, "the element stride of dimension %d is %u, 1 to 8 are possible", i, step[i]);
-        }
+        REFUSE_IF(box[i] < 1 || box[i] > 256, "the box has %u elements in dimension %d, 1 to 256 are possible", box[i],
+                  i);
+        REFUSE_IF(step[i] < 1 || step[i] > 8, "the element stride of dimension %d is %u, 1 to 8 are possible", i,
+                  step[i]);
     }
     uint32_t row_bytes = box[0] * (uint32_t)bytes;
-    if (row_bytes % 16 != 0) {
-        return refuse(why, why_size, "a row of the box has %u elements, %u bytes: it must be a multiple of 16 bytes",
-                      box[0], row_bytes);
-    }
-    if (swizzle != TENSOR_SWIZZLE_NONE && row_bytes > (uint32_t)swizzle_span(swizzle)) {
-        return refuse(why, why_size, "a row of the box has %u elements, %u bytes: more than the swizzle's %d", box[0],
-                      row_bytes, swizzle_span(swizzle));
-    }
+    REFUSE_IF(row_bytes % 16 != 0, "a row of the box has %u elements, %u bytes: it must be a multiple of 16 bytes",
+              box[0], row_bytes);
+    REFUSE_IF(swizzle != TENSOR_SWIZZLE_NONE && row_bytes > (uint32_t)swizzle_span(swizzle),
+              "a row of the box has %u elements, %u bytes: more than the swizzle's %d", box[0], row_bytes,
+              swizzle_span(swizzle));
 
     memset(map, 0, sizeof *map);
     map->base = (uint64_t)(uintptr_t)base;

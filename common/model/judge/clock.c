@@ -76,15 +76,23 @@ void clock_unref(Clock *clock) {
     }
 }
 
+void clock_hold(Clock **to, Clock *clock) {
+    clock_ref(clock);
+    clock_unref(*to);
+    *to = clock;
+}
+
+static void remember(unsigned i, Clock *base, Clock *released, Clock *result) {
+    clock_hold(&pool.memo[i].base, base);
+    clock_hold(&pool.memo[i].released, released);
+    clock_hold(&pool.memo[i].result, result);
+}
+
 ON(clock, LAUNCH_END) {
     for (int i = 0; i < MEMO; i++) {
-        clock_unref(pool.memo[i].base);
-        clock_unref(pool.memo[i].released);
-        clock_unref(pool.memo[i].result);
+        remember((unsigned)i, NULL, NULL, NULL);
     }
-    memset(pool.memo, 0, sizeof pool.memo);
-    clock_unref(last_release.base);
-    last_release.base = NULL;
+    clock_hold(&last_release.base, NULL);
     last_release.into = NULL;
     while (pool.spares > 0) {
         free(pool.spare[--pool.spares]);
@@ -344,9 +352,6 @@ ON(clock, CTA_END) {
 
 ON(clock, THREAD_RETURNED) {
     Thread *t = e->thread;
-    if (t->cta->clock->exit == NULL) {
-        t->cta->clock->exit = clock_new();
-    }
     thread_release(t, &t->cta->clock->exit);
 }
 
@@ -359,9 +364,7 @@ void thread_release(Thread *t, Clock **into) {
     if (last_release.into != *into || last_release.base != t->clock->base) {
         clock_join(*into, t->clock->base);
         last_release.into = *into;
-        clock_ref(t->clock->base);
-        clock_unref(last_release.base);
-        last_release.base = t->clock->base;
+        clock_hold(&last_release.base, t->clock->base);
     }
     for (int i = 0; i < t->clock->own_count; i++) {
         const PrivateTick *own = &t->clock->own[i];
@@ -391,25 +394,7 @@ static unsigned memo_index(const Clock *base, const Clock *released) {
     return (unsigned)(h >> 40) % MEMO;
 }
 
-static void set_base(Thread *t, Clock *base) {
-    clock_ref(base);
-    clock_unref(t->clock->base);
-    t->clock->base = base;
-}
-
-void thread_begin_with(Thread *t, Clock *clock) { set_base(t, clock); }
-
-static void remember(unsigned i, Clock *base, Clock *released, Clock *result) {
-    clock_ref(base);
-    clock_ref(released);
-    clock_ref(result);
-    clock_unref(pool.memo[i].base);
-    clock_unref(pool.memo[i].released);
-    clock_unref(pool.memo[i].result);
-    pool.memo[i].base = base;
-    pool.memo[i].released = released;
-    pool.memo[i].result = result;
-}
+void thread_begin_with(Thread *t, Clock *clock) { clock_hold(&t->clock->base, clock); }
 
 void thread_acquire(Thread *t, Clock *released) {
     Clock *base = t->clock->base;
@@ -417,12 +402,12 @@ void thread_acquire(Thread *t, Clock *released) {
         return;
     }
     if (base == NULL) {
-        set_base(t, released);
+        thread_begin_with(t, released);
         return;
     }
-    unsigned i = memo_index(base, released);
+    const unsigned i = memo_index(base, released);
     if (pool.memo[i].base == base && pool.memo[i].released == released) {
-        set_base(t, pool.memo[i].result);
+        thread_begin_with(t, pool.memo[i].result);
         return;
     }
     Clock *result = clock_new();
@@ -435,7 +420,7 @@ void thread_acquire(Thread *t, Clock *released) {
         result = clock_ref(released);
     }
     remember(i, base, released, result);
-    set_base(t, result);
+    thread_begin_with(t, result);
     clock_unref(result);
 }
 
@@ -446,7 +431,7 @@ ON(clock, SYNCWARP) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
     }
     for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
-        set_base(&w->thread[__builtin_ctz(lanes)], together);
+        thread_begin_with(&w->thread[__builtin_ctz(lanes)], together);
     }
     clock_unref(together);
 }
@@ -454,7 +439,7 @@ ON(clock, SYNCWARP) {
 void clock_barrier_complete(Clock **arriving, Thread *waiters) {
     /* All took part in it: it knows all that each of them does. */
     for (Thread *t = waiters; t != NULL; t = t->next_waiter) {
-        set_base(t, *arriving);
+        thread_begin_with(t, *arriving);
     }
     clock_unref(*arriving);
     *arriving = NULL;
@@ -535,8 +520,7 @@ ON(clock, TMEM_WAIT) {
 ON(clock, TMEM_FENCE) {
     ThreadClock *clock = e->thread->clock;
     if (e->behind) {
-        clock_unref(clock->tensor);
-        clock->tensor = clock_ref(clock->base);
+        clock_hold(&clock->tensor, clock->base);
     }
     for (GroupKind kind = GROUP_TMEM_LOADS; !e->behind && kind <= GROUP_TMEM_STORES; kind++) {
         Tick *tick = &clock->own[clock->group[kind]].tick; /* 0 is the thread's own: visible anyway */
@@ -608,7 +592,7 @@ ON(clock, FENCE_PROXY) {
             pool.memo[i].spaces = spaces;
             clock_unref(result);
         }
-        set_base(t, pool.memo[i].result);
+        thread_begin_with(t, pool.memo[i].result);
     }
     for (int i = 0; i < t->clock->own_count; i++) {
         cover_tick(&t->clock->own[i].tick, spaces);

@@ -99,6 +99,8 @@ void clock_init_fence(Thread *t);
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);
 void clock_unref(Clock *clock);
+/* *to holds this one instead. */
+void clock_hold(Clock **to, Clock *clock);
 /* *into |= from; *into is not shared, and made if NULL. */
 void clock_add(Clock **into, const Clock *from);
 /* Raise a component: known and visible, covered for all spaces. `clock` is not shared. */

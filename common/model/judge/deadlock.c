@@ -230,43 +230,40 @@ static void explain_counter(const Thread *t, const char *place, const char *who)
 static void explain(const Thread *t, int count) {
     const Wait *wait = &t->wait;
     const char *place = place_text(wait->site), *who = threads_text(t, count, PHRASE);
+    char text[2 * PHRASE_SIZE];
     switch (wait->kind) {
     case WAIT_MBARRIER:
     case WAIT_POLL:
-        report_line("waiting", "%s: %s, for phase %llu of %s (parity %u)", place, who, wait->phase,
-                    barrier_text(wait->barrier, PHRASE), wait->parity);
-        explain_mbarrier(t);
+        snprintf(text, sizeof text, "for phase %llu of %s (parity %u)", wait->phase,
+                 barrier_text(wait->barrier, PHRASE), wait->parity);
         break;
-    case WAIT_NAMED:
-        report_line("waiting", "%s: %s, %s", place, who, wait->what);
-        explain_named(t);
-        break;
-    case WAIT_WARP:
-        report_line("waiting", "%s: %s, for the rest of the warp at %s", place, who, wait->what);
-        explain_warp(t);
-        break;
-    case WAIT_WARPGROUP:
-        report_line("waiting", "%s: %s, for the other warps of the warpgroup at %s", place, who, wait->what);
-        explain_warpgroup(t);
-        break;
-    case WAIT_REGISTERS:
-        report_line("waiting", "%s: %s, %s", place, who, wait->what);
-        explain_registers(t);
-        break;
+    case WAIT_WARP: snprintf(text, sizeof text, "for the rest of the warp at %s", wait->what); break;
+    case WAIT_WARPGROUP: snprintf(text, sizeof text, "for the other warps of the warpgroup at %s", wait->what); break;
     case WAIT_CLUSTER:
-        report_line("waiting", "%s: %s, for the cluster barrier: %d of %d threads have arrived", place, who,
-                    t->cta->cluster->barrier->arrived, t->cta->cluster->live);
+        snprintf(text, sizeof text, "for the cluster barrier: %d of %d threads have arrived",
+                 t->cta->cluster->barrier->arrived, t->cta->cluster->live);
         break;
     case WAIT_PEER:
-        report_line("waiting", "%s: %s, %s of a pair: for a warp of the other CTA to execute the same", place, who,
-                    wait->what);
+        snprintf(text, sizeof text, "%s of a pair: for a warp of the other CTA to execute the same", wait->what);
         break;
     case WAIT_INIT:
-        report_line("waiting", "%s: %s, %s on byte %d of the shared memory of CTA %d, where there is no barrier", place,
-                    who, wait->what, wait->id, wait->cta->block);
+        snprintf(text, sizeof text, "%s on byte %d of the shared memory of CTA %d, where there is no barrier",
+                 wait->what, wait->id, wait->cta->block);
         break;
-    case WAIT_COUNTER: explain_counter(t, place, who); break;
-    case WAIT_NONE: break;
+    case WAIT_COUNTER: explain_counter(t, place, who); return;
+    case WAIT_NONE: return;
+    default: snprintf(text, sizeof text, "%s", wait->what);
+    }
+    static void (*const more[])(const Thread *) = {[WAIT_MBARRIER] = explain_mbarrier,
+                                                   [WAIT_POLL] = explain_mbarrier,
+                                                   [WAIT_NAMED] = explain_named,
+                                                   [WAIT_WARP] = explain_warp,
+                                                   [WAIT_WARPGROUP] = explain_warpgroup,
+                                                   [WAIT_REGISTERS] = explain_registers,
+                                                   [WAIT_INIT] = NULL};
+    report_line("waiting", "%s: %s, %s", place, who, text);
+    if (more[wait->kind] != NULL) {
+        more[wait->kind](t);
     }
 }
 

@@ -328,26 +328,25 @@ static void report_missing_global(const Actor *a, int on, const Access *before, 
     const Thread *t = a != NULL ? a->thread : NULL;
     if (!(before->flags & ASYNC) || (device.devices > 1 && world_is_handed_on(before))) {
         world_missing(t, on, before, who);
-    } else if (before->flags & READS) {
-        report_line("missing",
-                    "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is "
-                    "before it");
-    } else if (a != NULL && before->serial == a->access.serial && before->component == a->access.component &&
-               before->epoch == a->access.epoch) {
-        report_line("missing", "bulk_commit_group() and bulk_wait_group(0) between the two: copies of one group are in "
-                               "no order");
-    } else if (t != NULL && device_with(before->serial) == device_of(t)) {
-        report_line("missing",
-                    "bulk_wait_group(0) by the thread of the copy (bulk_wait_group_read() waits only until shared "
-                    "memory has been read), and after it what orders this thread: a barrier, or a release and "
-                    "an acquire");
-    } else if (world_issuer_knows(before)) {
-        report_line("missing", "a release of system scope after the wait: the thread of the copy has waited for it "
-                               "(bulk_wait_group(0)) and has released nothing since");
-    } else {
-        report_line("missing", "bulk_wait_group(0) by the thread of the copy (.read says that shared memory has been "
-                               "read), and after it a release of system scope");
+        return;
     }
+    const int same_group = a != NULL && before->serial == a->access.serial &&
+                           before->component == a->access.component && before->epoch == a->access.epoch;
+    report_line(
+        "missing", "%s",
+        before->flags & READS
+            ? "a wait for the mbarrier phase in which the copy lands, by this thread or by one that is before it"
+        : same_group ? "bulk_commit_group() and bulk_wait_group(0) between the two: copies of one group are in no order"
+        : t != NULL && device_with(before->serial) == device_of(t)
+            ? "bulk_wait_group(0) by the thread of the copy (bulk_wait_group_read() waits only until shared memory has "
+              "been "
+              "read), and after it what orders this thread: a barrier, or a release and an acquire"
+        : world_issuer_knows(before) ? "a release of system scope after the wait: the thread of the copy has waited "
+                                       "for it (bulk_wait_group(0)) and has "
+                                       "released nothing since"
+                                     : "bulk_wait_group(0) by the thread of the copy (.read says that shared memory "
+                                       "has been read), and after it a "
+                                       "release of system scope");
 }
 
 static void report_missing_tensor(const struct Finding *f) {

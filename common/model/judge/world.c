@@ -170,10 +170,7 @@ static void forget_word(Word *word) {
 
 ON(world, LAUNCH_END) {
     for (int i = 0; i < words.capacity; i++) {
-        for (int on = 0; on < REACHES; on++) {
-            world_unref(words.word[i].on[on]);
-        }
-        forget_raises(&words.word[i], words.word[i].raises);
+        forget_word(&words.word[i]);
         free(words.word[i].raise);
     }
     free(words.word);
@@ -398,11 +395,8 @@ static void keep_fence(Thread *t, Scope scope) {
         clock->fence[scope] = cta_alloc(t->cta, sizeof *clock->fence[scope]);
     }
     FenceClock *fence = clock->fence[scope];
-    clock_ref(clock->base);
-    clock_unref(fence->base);
-    world_unref(fence->world);
-    fence->base = clock->base;
-    fence->world = NULL;
+    clock_hold(&fence->base, clock->base);
+    forget(&fence->world);
     fence->own_count = clock->own_count;
     fence->waited = clock->waited;
     memcpy(fence->own, clock->own, sizeof fence->own);

@@ -22,16 +22,12 @@ static uint8_t *at_peer(const Thread *t, int rank, const void *p) {
     return t->cta->cluster->cta[rank]->shared + shared_offset(t->cta, p);
 }
 
-void model_cluster_load(void *to, const void *p, int rank, int bytes, const char *here) {
+void model_cluster_access(int store, const void *p, int rank, void *value, int bytes, const char *here) {
     Thread *t = current_thread();
-    POST(CLUSTER_ACCESS, .thread = t, .rank = rank, .p = p, .size = (uint32_t)bytes, .write = 0, .site = site_of(here));
-    memcpy(to, at_peer(t, rank, p), (size_t)bytes);
-}
-
-void model_cluster_store(const void *p, int rank, const void *from, int bytes, const char *here) {
-    Thread *t = current_thread();
-    POST(CLUSTER_ACCESS, .thread = t, .rank = rank, .p = p, .size = (uint32_t)bytes, .write = 1, .site = site_of(here));
-    memcpy(at_peer(t, rank, p), from, (size_t)bytes);
+    POST(CLUSTER_ACCESS, .thread = t, .rank = rank, .p = p, .size = (uint32_t)bytes, .write = store,
+         .site = site_of(here));
+    uint8_t *at = at_peer(t, rank, p);
+    memcpy(store ? at : value, store ? value : at, (size_t)bytes);
 }
 
 static void store_step(Agent *agent, int whole) {

@@ -126,25 +126,14 @@ static void start_load(TmaCopy copy) {
 
 void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,
                     int mask, const char *here) {
-    start_load((TmaCopy){.what = "TMA load",
+    start_load((TmaCopy){.what = mask & MODEL_PAIR ? "TMA load of a pair" : "TMA load",
                          .map = map,
                          .rank = rank,
                          .coord = {c0, c1, c2, c3, c4},
                          .shared = dst,
                          .bar = bar,
-                         .mask = mask,
-                         .site = site_of(here)});
-}
-
-void model_tma_load_pair(void *dst, const TensorMap *map, int c0, int c1, void *bar, int mask, const char *here) {
-    start_load((TmaCopy){.what = "TMA load of a pair",
-                         .map = map,
-                         .rank = 2,
-                         .coord = {c0, c1},
-                         .shared = dst,
-                         .bar = bar,
-                         .mask = mask,
-                         .pair = 1,
+                         .mask = mask & ~MODEL_PAIR,
+                         .pair = mask / MODEL_PAIR,
                          .site = site_of(here)});
 }
 

@@ -231,31 +231,23 @@ int model_elect_one(const char *here) {
 
 /* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
 
-void model_ldmatrix_x4(uint32_t *r, const void *row, int trans, const char *here) {
+void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const char *here) {
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
     m->pointer[0][t->lane] = r;
     m->pointer[1][t->lane] = row;
-    if (warp_meet(t, WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
-        uint32_t *const *out = (uint32_t *const *)m->pointer[0];
-        POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_LDMATRIX, .size = CHUNK_BYTES, .registers = out,
-             .rows = m->pointer[1], .transposes = trans, .site = m->site);
-        matrix_ldmatrix_x4(out, m->pointer[1], trans);
-        warp_go(t->warp);
+    if (!warp_meet(t, store ? WARP_STMATRIX : WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
+        return;
     }
-}
-
-void model_stmatrix_x4(void *row, const uint32_t *r, const char *here) {
-    Thread *t = current_thread();
-    WarpMeeting *m = t->warp->meeting;
-    m->pointer[0][t->lane] = r;
-    m->pointer[1][t->lane] = row;
-    if (warp_meet(t, WARP_STMATRIX, 0xffffffffu, site_of(here))) {
-        POST(WARP_ACCESS, .warp = t->warp, .access = ACCESS_STMATRIX, .size = CHUNK_BYTES, .rows = m->pointer[1],
-             .site = m->site);
-        matrix_stmatrix_x4((void *const *)m->pointer[1], (const uint32_t *const *)m->pointer[0]);
-        warp_go(t->warp);
+    uint32_t *const *registers = (uint32_t *const *)m->pointer[0];
+    POST(WARP_ACCESS, .warp = t->warp, .access = store ? ACCESS_STMATRIX : ACCESS_LDMATRIX, .size = CHUNK_BYTES,
+         .registers = registers, .rows = m->pointer[1], .transposes = trans, .site = m->site);
+    if (store) {
+        matrix_stmatrix_x4((void *const *)m->pointer[1], (const uint32_t *const *)registers);
+    } else {
+        matrix_ldmatrix_x4(registers, m->pointer[1], trans);
     }
+    warp_go(t->warp);
 }
 
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */

@@ -227,43 +227,28 @@ static void issue(Warp *w, const Product *wanted) {
     }
 }
 
-static void wgmma(const Product *wanted, float *d, const uint32_t *a_registers) {
+void model_wgmma(MatrixType type, int n, float *d, const uint32_t *a_registers, uint64_t a, uint64_t b, int accumulate,
+                 int a_major, int b_major, const char *here) {
+    const Product wanted = {.type = type,
+                            .n = n,
+                            .rs = a_registers != NULL,
+                            .a = a,
+                            .b = b,
+                            .accumulate = accumulate != 0,
+                            .a_major = a_major,
+                            .b_major = b_major,
+                            .site = site_of(here)};
     Thread *t = current_thread();
     WarpMeeting *m = t->warp->meeting;
     m->pointer[0][t->lane] = d;
     m->pointer[1][t->lane] = a_registers;
-    m->word[0][t->lane] = wanted->a;
-    m->word[1][t->lane] = wanted->b;
-    m->number[t->lane] = wanted->accumulate;
-    if (warp_meet(t, WARP_WGMMA, 0xffffffffu, wanted->site)) {
-        issue(t->warp, wanted);
+    m->word[0][t->lane] = a;
+    m->word[1][t->lane] = b;
+    m->number[t->lane] = wanted.accumulate;
+    if (warp_meet(t, WARP_WGMMA, 0xffffffffu, wanted.site)) {
+        issue(t->warp, &wanted);
         warp_go(t->warp);
     }
-}
-
-void model_wgmma_ss(MatrixType type, int n, float *d, uint64_t a, uint64_t b, int accumulate, int a_major, int b_major,
-                    const char *here) {
-    Product wanted = {.type = type,
-                      .n = n,
-                      .a = a,
-                      .b = b,
-                      .accumulate = accumulate != 0,
-                      .a_major = a_major,
-                      .b_major = b_major,
-                      .site = site_of(here)};
-    wgmma(&wanted, d, NULL);
-}
-
-void model_wgmma_rs(MatrixType type, int n, float *d, const uint32_t *a, uint64_t b, int accumulate, int b_major,
-                    const char *here) {
-    Product wanted = {.type = type,
-                      .n = n,
-                      .rs = 1,
-                      .b = b,
-                      .accumulate = accumulate != 0,
-                      .b_major = b_major,
-                      .site = site_of(here)};
-    wgmma(&wanted, d, a);
 }
 
 /* ---- fence, commit, wait ----------------------------------------------------------------------------------------- */
