@@ -14,10 +14,15 @@
 #include "bug_report.h"
 #include "cells.h"
 
-static void forget_loads(BarrierFacts *f) {
-    while (f->loads_count > 0) {
-        clock_unref(f->loads[--f->loads_count].known);
+static void forget(Deeds *deeds) {
+    while (deeds->count > 0) {
+        clock_unref(deeds->list[--deeds->count].known);
     }
+}
+
+static void deed_add(Deeds *deeds, Deed deed) {
+    deeds->list = model_room(deeds->list, deeds->count + 1, &deeds->capacity, sizeof deed);
+    deeds->list[deeds->count++] = deed;
 }
 
 ON(phases, CTA_BEGIN) { e->cta->phases = cta_alloc(e->cta, sizeof *e->cta->phases); }
@@ -31,14 +36,12 @@ ON(phases, CTA_END) {
             clock_unref(f->arriving_near);
             clock_unref(f->released_near);
             clock_unref(f->before);
-            free(f->announced);
+            free(f->announced.list);
             free(f->passed);
-            forget_loads(f);
-            free(f->loads);
-            for (int k = 0; k < f->copies_count; k++) {
-                clock_unref(f->copies[k].known);
-            }
-            free(f->copies);
+            forget(&f->loads);
+            free(f->loads.list);
+            forget(&f->copies);
+            free(f->copies.list);
         }
     }
 }
@@ -128,10 +131,10 @@ ON(phases, MBARRIER_INVAL) {
     BarrierFacts *f = b->facts;
     const Thread *other = used_by(t, b);
     int load = f->load_phase > thread_newest(t, f->component).known;
-    if (other != NULL || load || f->copies_count > 0 || b->tx != 0) {
+    if (other != NULL || load || f->copies.count > 0 || b->tx != 0) {
         report_begin_last(RULE_BARRIER_INVAL);
         report_place("now", t, e->site, "mbarrier_inval");
-        if (load || f->copies_count > 0) {
+        if (load || f->copies.count > 0) {
             report_place("before", f->load.thread, f->load.site, f->load.what);
         }
         report_barrier(b);
@@ -234,8 +237,8 @@ static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released
     if (clock_tick(released, waiter).known >= p->epoch) {
         return 1;
     }
-    for (int i = 0; i < f->loads_count; i++) {
-        const Issued *load = &f->loads[i];
+    for (int i = 0; i < f->loads.count; i++) {
+        const Deed *load = &f->loads.list[i];
         if (clock_tick(load->known, waiter).known >= p->epoch ||
             (load->thread == p->thread && load->epoch >= p->epoch)) {
             return 1;
@@ -325,7 +328,7 @@ static void check_repeated(const Barrier *b, const Clock *released) {
 }
 
 static void check_loads_started(const Barrier *b) {
-    if (b->pending == 0 && b->facts->loads_count > 0) {
+    if (b->pending == 0 && b->facts->loads.count > 0) {
         check_repeated(b, b->facts->arriving);
     }
 }
@@ -356,10 +359,7 @@ static void check_arrival(const Thread *t, const Barrier *b, int count, Site sit
 }
 
 static void note_arrival(Thread *t, BarrierFacts *f, unsigned long long phase, Site site) {
-    uint32_t i = f->arrivals++ % ARRIVAL_HISTORY;
-    f->arrival[i].thread = t;
-    f->arrival[i].site = site;
-    f->arrival[i].phase = phase;
+    f->arrival[f->arrivals++ % ARRIVAL_HISTORY] = (Deed){.thread = t, .site = site, .phase = phase};
 }
 
 /* What an arrival hands on. To threads of another CTA it is what was written only by .cluster scope, of the arrival and of the
@@ -394,7 +394,7 @@ ON(phases, MBARRIER_ARRIVE) {
 static void note_last_load(const Barrier *b, Thread *t, const char *what, Site site) {
     BarrierFacts *f = b->facts;
     f->load_phase = b->phase + 1 > f->load_phase ? b->phase + 1 : f->load_phase;
-    f->load = (LastLoad){t, thread_epoch(t), what, site};
+    f->load = (Deed){.thread = t, .epoch = thread_epoch(t), .what = what, .site = site};
 }
 
 /* The thread has started what is over when this component has this value. */
@@ -423,8 +423,9 @@ ON(phases, MBARRIER_COPIES) {
     BarrierFacts *f = b->facts;
     uint32_t group = t->groups[e->group].committed + 1;
     note_started(t, group_component(t, e->group), group);
-    f->copies = model_room(f->copies, f->copies_count + 1, &f->copies_capacity, sizeof *f->copies);
-    f->copies[f->copies_count++] = (CopyArrival){t, e->group, clock_ref(t->clock->base), group, e->site};
+    deed_add(
+        &f->copies,
+        (Deed){.thread = t, .group = e->group, .known = clock_ref(t->clock->base), .epoch = group, .site = e->site});
     note_last_load(b, t, copies_arrive_text(e->group), e->site);
 }
 
@@ -433,11 +434,11 @@ ON(phases, MBARRIER_COPIES_ARRIVE) {
     Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     int i = 0;
-    while (f->copies[i].thread != t || f->copies[i].group != e->group) {
+    while (f->copies.list[i].thread != t || f->copies.list[i].group != e->group) {
         i++;
     }
-    CopyArrival arrival = f->copies[i];
-    memmove(&f->copies[i], &f->copies[i + 1], (size_t)(--f->copies_count - i) * sizeof arrival);
+    Deed arrival = f->copies.list[i];
+    memmove(&f->copies.list[i], &f->copies.list[i + 1], (size_t)(--f->copies.count - i) * sizeof arrival);
     check_arrival(t, b, 1, arrival.site, copies_arrive_text(e->group));
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, arrival.site);
@@ -464,8 +465,7 @@ ON(phases, MBARRIER_ANNOUNCED) {
     MISUSE_IF(bytes < 0 || bytes > TX_LIMIT, RULE_TX_RANGE, e->site, 1,
               "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes, barrier_text(b, PHRASE));
     if (bytes > 0) {
-        f->announced = model_room(f->announced, f->announced_count + 1, &f->announced_capacity, sizeof *f->announced);
-        f->announced[f->announced_count++] = (Announced){t, thread_epoch(t), e->site};
+        deed_add(&f->announced, (Deed){.thread = t, .epoch = thread_epoch(t), .site = e->site});
     }
     check_tx(t, b, e->site);
 }
@@ -473,13 +473,12 @@ ON(phases, MBARRIER_ANNOUNCED) {
 static void note_load(const Barrier *b, Thread *t) {
     BarrierFacts *f = b->facts;
     note_started(t, f->component, (uint32_t)b->phase + 1);
-    for (int i = 0; i < f->loads_count; i++) {
-        if (f->loads[i].thread == t) {
+    for (int i = 0; i < f->loads.count; i++) {
+        if (f->loads.list[i].thread == t) {
             return; /* what it knew at its first one */
         }
     }
-    f->loads = model_room(f->loads, f->loads_count + 1, &f->loads_capacity, sizeof *f->loads);
-    f->loads[f->loads_count++] = (Issued){t, clock_ref(t->clock->base), thread_epoch(t)};
+    deed_add(&f->loads, (Deed){.thread = t, .known = clock_ref(t->clock->base), .epoch = thread_epoch(t)});
 }
 
 /* A multicast goes to another CTA: its issuer knows that the phase which it is behind is complete here, but not there. Then a
@@ -525,7 +524,8 @@ ON(phases, COPY) {
 ON(phases, MBARRIER_LANDED) {
     Barrier *b = e->barrier;
     if (e->thread != NULL) {
-        b->facts->load = (LastLoad){e->thread, thread_epoch(e->thread), "mbarrier_complete_tx", e->site};
+        b->facts->load = (Deed){
+            .thread = e->thread, .epoch = thread_epoch(e->thread), .what = "mbarrier_complete_tx", .site = e->site};
     }
     check_tx(b->facts->load.thread, b, b->facts->load.site);
 }
@@ -567,7 +567,7 @@ static void check_passed(const Barrier *b, const Passed *p, const Clock *release
 }
 
 /* An arrival that comes after it holds the phase open for an announcement: the thread's own, or that of one who knows. */
-static void check_announced(const Barrier *b, const Announced *a, const Clock *released) {
+static void check_announced(const Barrier *b, const Deed *a, const Clock *released) {
     if (clock_tick(released, thread_component(a->thread)).known < a->epoch) {
         REPORT(RULE_TX_COUNT, report_place("now", a->thread, a->site, "mbarrier_expect_tx"), report_barrier(b),
                report_last_arrival("arrival", b, "nothing orders it after the announcement"),
@@ -595,11 +595,11 @@ ON(phases, MBARRIER_COMPLETE) {
         check_passed(b, &f->passed[i], released);
     }
     f->passed_count = 0;
-    for (int i = 0; i < f->announced_count; i++) {
-        check_announced(b, &f->announced[i], released);
+    for (int i = 0; i < f->announced.count; i++) {
+        check_announced(b, &f->announced.list[i], released);
     }
-    f->announced_count = 0;
-    forget_loads(f);
+    f->announced.count = 0;
+    forget(&f->loads);
     clock_raise(released, f->component, (uint32_t)b->phase + 1, (uint32_t)b->phase + 1);
     clock_unref(f->before);
     f->before = f->released;

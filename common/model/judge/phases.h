@@ -30,12 +30,20 @@ typedef struct {
     int repeats; /* the thread looks at the same phase again, behind what hands it on */
 } LastWait;
 
-/* Bytes announced for a phase. */
+/* What a thread has done at a barrier: announced bytes, started a load or asked for an arrival of its copies, arrived. */
 typedef struct {
     Thread *thread;
-    uint32_t epoch;
+    uint32_t epoch; /* its own; of copies: up to where they are complete */
+    GroupKind group;
+    Clock *known; /* what it knew; NULL: not kept */
+    const char *what;
     Site site;
-} Announced;
+    unsigned long long phase;
+} Deed;
+typedef struct {
+    Deed *list;
+    int count, capacity;
+} Deeds;
 
 /* A load that a thread has started, or copies that are to arrive: known to be over by this value of the component, a phase from 1
  * or a group; and the waits that the thread had behind it. */
@@ -43,30 +51,6 @@ typedef struct {
     Component component;
     uint32_t value, waits;
 } StartedLoad;
-
-/* A load that a phase counts: who started it, and what it knew. */
-typedef struct {
-    Thread *thread;
-    Clock *known;
-    uint32_t epoch;
-} Issued;
-
-/* What was last started, for reports. */
-typedef struct {
-    Thread *thread;
-    uint32_t epoch;
-    const char *what;
-    Site site;
-} LastLoad;
-
-/* Copies of a thread that will arrive: what it knew, and up to where its copies are over then. */
-typedef struct {
-    Thread *thread;
-    GroupKind group;
-    Clock *known;
-    uint32_t epoch;
-    Site site;
-} CopyArrival;
 
 /* Of a barrier. */
 typedef struct BarrierFacts {
@@ -78,14 +62,12 @@ typedef struct BarrierFacts {
     int released_bytes, before_bytes; /* those phases counted bytes */
 
     /* Announcements of this phase: each must be known to one of its arrivals, or the phase may be over before it. */
-    Announced *announced;
-    int announced_count, announced_capacity;
+    Deeds announced;
 
     /* Bytes of loads started for this phase; 1 + the last phase for which one was started, 0: none; that load. */
     unsigned long long issued, load_phase;
-    LastLoad load;
-    Issued *loads; /* of this phase, one of each thread */
-    int loads_count, loads_capacity;
+    Deed load;
+    Deeds loads; /* of this phase, one of each thread */
 
     unsigned long long observed; /* phases that some thread has seen complete */
     /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
@@ -93,8 +75,7 @@ typedef struct BarrierFacts {
     int passed_count, passed_capacity;
     LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */
     uint32_t *used;      /* by thread of the cluster: its epoch at its last use */
-    CopyArrival *copies; /* in the order in which they were asked for */
-    int copies_count, copies_capacity;
+    Deeds copies;        /* arrivals of them, in the order in which they were asked for */
 
     Component init_component;
     uint32_t init_epoch;
@@ -105,11 +86,7 @@ typedef struct BarrierFacts {
     Thread *inval_thread; /* NULL: it lives */
 
     /* The last few who arrived, for reports. */
-    struct {
-        Thread *thread;
-        Site site;
-        unsigned long long phase;
-    } arrival[ARRIVAL_HISTORY];
+    Deed arrival[ARRIVAL_HISTORY];
     uint32_t arrivals;
 } BarrierFacts;
 
