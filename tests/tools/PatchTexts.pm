@@ -22,11 +22,11 @@ sub bug_table {
     for my $chapter (chapters()) {
         my ($number, $title) = $chapter =~ m{((\d\d)_[^/]*)$} ? ($2, $1) : ();
         my @bugs = all('bugs', $number) or next;
-        my $here = !is_for_blackwell($bugs[0]);
-        $text .= "\n### $title\n\n" . line_of('bug', 'the model says', ('an H200, an H100') x $here, 'lesson') . line_of(('---') x (3 + $here));
+        my $ran = !!grep { my $p = $_; grep { recorded($p, $_) } cards($p) } @bugs;
+        $text .= "\n### $title\n\n" . line_of('bug', 'the model says', ('an H200, an H100') x $ran, 'lesson') . line_of(('---') x (3 + $ran));
         for my $p (@bugs) {
             my ($one, @other) = map { in_short(outcome($p, $_)) . ('†' x defined((recorded($p, $_))[5])) } cards($p);
-            $text .= line_of("[$p->{name}](../$p->{path})", value($p, 'verdict') =~ s/ or /, /gr, (join(' / ', $one, grep { $_ ne $one } @other)) x $here,
+            $text .= line_of("[$p->{name}](../$p->{path})", value($p, 'verdict') =~ s/ or /, /gr, (join(' / ', $one, grep { $_ ne $one } @other)) x $ran,
                 value($p, 'lesson'));
         }
     }
