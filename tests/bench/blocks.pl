@@ -84,13 +84,11 @@ sub ladder {
     my $run = whole_run($card);
     my $limits = newest('experiment limits', $run->{card}) // {};
     my @rungs = rungs($run);
-    my $text = head('chapter', 'TFLOP/s at 8192³', '4096³', '2048³', 'ratio to cuBLAS at 8192³', '4096³', '2048³',
-        'mean of seven [least]', 'of the ceiling');
+    my $text = head('chapter', 'TFLOP/s at 8192³', '4096³', '2048³', 'mean ratio to cuBLAS [least]', 'of the ceiling');
     for my $row ((map { [ $_->{kernel} =~ /\./ ? "$_->{link} $_->{name}" : $_->{link}, $_->{kernel} ] } @rungs), [ 'cuBLAS', 'cublas' ], [ 'best of eight cuBLASLt', 'cublaslt' ]) {
         my ($label, $kernel) = @$row;
         my ($best, $cell) = (ceiling($limits, $kernel), $run->{cell}{ $LADDER[0] }{$kernel});
-        $text .= line($label, (map { tflops_at($run, $_, $kernel) } @LADDER), (map { ratio_at($run, $_, $kernel) } @LADDER),
-            mean_text($run, $kernel), $best && $cell ? sprintf('%.2f', $cell->{median} / $best) : $NONE);
+        $text .= line($label, (map { tflops_at($run, $_, $kernel) } @LADDER), mean_text($run, $kernel), $best && $cell ? sprintf('%.2f', $cell->{median} / $best) : $NONE);
     }
     $text .= "\nMean: the geometric mean of the ratio to cuBLAS over the seven compute-bound shapes, "
         . listed(map { shape_text($_) } @BOUND) . '; the least of the seven is in brackets.' . gaps_text($run, map { $_->{kernel} } @rungs) . "\n";
