@@ -59,7 +59,7 @@ sub symptom {
 }
 
 # symptom_table(SAY): how many bugs did what on an H200, for book/troubleshooting.md, and what the model says of them:
-# how often it names a rule. SAY puts a phrase into the language of the page.
+# how often it names a rule, without those of a single bug where there are many. SAY puts a phrase into the language of the page.
 sub symptom_table {
     my ($say) = @_;
     my @classes;
@@ -72,6 +72,7 @@ sub symptom_table {
     for my $class (grep { $classes[$_] } 0 .. $#SYMPTOMS) {
         my ($count, $rules) = @{ $classes[$class] }{qw(count rules)};
         my @rules = sort { $rules->{$b} <=> $rules->{$a} || $a cmp $b } keys %$rules;
+        @rules = grep { $rules->{$_} > 1 } @rules if @rules > 3;
         $text .= line_of($say->($SYMPTOMS[$class]), $count, join ', ', map { "$_ $rules->{$_}" } @rules);
     }
     return "\n$text\n";
