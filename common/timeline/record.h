@@ -338,8 +338,15 @@ HOST_DEVICE void trace_tile(int row, int col) {
 
 /* ---- common/device, recorded ------------------------------------------------------------------------------------- */
 
-/* Inside of its own expansion a macro's name is the function that it replaces. What needs an argument twice is a
- * function first. Functions of common/device that call others of it are not seen inside, and recorded as one. */
+/* Inside of its own expansion a macro's name is the function that it replaces. Arguments may be evaluated twice: kernels
+ * write them without side effects. Functions of common/device that call others of it are not seen inside, and recorded
+ * as one. */
+#define RECORDED_SPAN(kind, number, call)                \
+    do {                                                 \
+        uint32_t begin_ = trace_close();                 \
+        call;                                            \
+        trace_span(kind, (uint32_t)(number), begin_, 0); \
+    } while (0)
 
 /* cuda_c.h */
 #undef SHARED_MEMORY
@@ -349,12 +356,7 @@ HOST_DEVICE void trace_tile(int row, int col) {
 #undef NO_SHARED_MEMORY
 #define NO_SHARED_MEMORY trace_start()
 
-DEVICE void recorded_syncthreads(void) {
-    uint32_t begin = trace_close();
-    __syncthreads();
-    trace_span(TRACE_BARRIER, 0, begin, 0);
-}
-#define __syncthreads() recorded_syncthreads()
+#define __syncthreads() RECORDED_SPAN(TRACE_BARRIER, 0, __syncthreads())
 #define float_to_bf16(x) (trace_arithmetic_ends(), float_to_bf16(x))
 
 static inline GemmStatus recorded_launch(const void *kernel, const char *name, LaunchShape shape, const void *params,
@@ -370,12 +372,7 @@ static inline GemmStatus recorded_launch(const void *kernel, const char *name, L
 #define launch_kernel recorded_launch
 
 /* barrier.h */
-DEVICE void recorded_named_barrier_sync(int id, int threads) {
-    uint32_t begin = trace_close();
-    named_barrier_sync(id, threads);
-    trace_span(TRACE_BARRIER, (uint32_t)id, begin, 0);
-}
-#define named_barrier_sync recorded_named_barrier_sync
+#define named_barrier_sync(id, threads) RECORDED_SPAN(TRACE_BARRIER, id, named_barrier_sync(id, threads))
 
 /* tile_order.h */
 HOST_DEVICE Tile recorded_tile_at(int index, int tiles_m, int tiles_n, int group) {
@@ -437,17 +434,9 @@ DEVICE void recorded_mbarrier_init(MBarrier *bars, int how_many, int arrivals, c
 }
 #define mbarrier_init(bars, how_many, arrivals) recorded_mbarrier_init(bars, how_many, arrivals, #bars)
 
-DEVICE void recorded_mbarrier_expect_tx(MBarrier *bar, int bytes) {
-    trace_expect(shared_address(bar), bytes);
-    mbarrier_expect_tx(bar, bytes);
-}
-#define mbarrier_expect_tx recorded_mbarrier_expect_tx
-
-DEVICE void recorded_mbarrier_arrive_expect_tx(MBarrier *bar, int bytes) {
-    trace_expect(shared_address(bar), bytes);
-    mbarrier_arrive_expect_tx(bar, bytes);
-}
-#define mbarrier_arrive_expect_tx recorded_mbarrier_arrive_expect_tx
+#define mbarrier_expect_tx(bar, bytes) (trace_expect(shared_address(bar), bytes), mbarrier_expect_tx(bar, bytes))
+#define mbarrier_arrive_expect_tx(bar, bytes) \
+    (trace_expect(shared_address(bar), bytes), mbarrier_arrive_expect_tx(bar, bytes))
 
 DEVICE void recorded_mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
     uint32_t begin = trace_close();
@@ -459,24 +448,12 @@ DEVICE void recorded_mbarrier_wait_parity(MBarrier *bar, uint32_t parity) {
 #define mbarrier_wait_parity recorded_mbarrier_wait_parity
 
 /* tma.h */
-DEVICE void recorded_tma_load_2d(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar) {
-    tma_load_2d(dst, map, c0, c1, bar);
-    trace_load(shared_address(bar));
-}
-#define tma_load_2d recorded_tma_load_2d
-
-DEVICE void recorded_tma_load_5d(void *dst, const TensorMap *map, int c0, int c1, int c2, int c3, int c4,
-                                 MBarrier *bar) {
-    tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar);
-    trace_load(shared_address(bar));
-}
-#define tma_load_5d recorded_tma_load_5d
-
-DEVICE void recorded_tma_load_2d_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
-    tma_load_2d_multicast(dst, map, c0, c1, bar, mask);
-    trace_load(shared_address(bar));
-}
-#define tma_load_2d_multicast recorded_tma_load_2d_multicast
+#define RECORDED_LOAD(bar, call) (call, trace_load(shared_address(bar)))
+#define tma_load_2d(dst, map, c0, c1, bar) RECORDED_LOAD(bar, tma_load_2d(dst, map, c0, c1, bar))
+#define tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar) \
+    RECORDED_LOAD(bar, tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar))
+#define tma_load_2d_multicast(dst, map, c0, c1, bar, mask) \
+    RECORDED_LOAD(bar, tma_load_2d_multicast(dst, map, c0, c1, bar, mask))
 
 #define RECORDED_STORE(call)      \
     do {                          \
