@@ -338,9 +338,9 @@ HOST_DEVICE void trace_tile(int row, int col) {
 
 /* ---- common/device, recorded ------------------------------------------------------------------------------------- */
 
-/* Inside of its own expansion a macro's name is the function that it replaces. Arguments may be evaluated twice: kernels
- * write them without side effects. Functions of common/device that call others of it are not seen inside, and recorded
- * as one. */
+/* Inside of its own expansion a macro's name is the function that it replaces. Arguments may be evaluated twice:
+ * kernels write them without side effects. Functions of common/device that call others of it are not seen inside, and
+ * recorded as one. */
 #define RECORDED_SPAN(kind, number, call)                \
     do {                                                 \
         uint32_t begin_ = trace_close();                 \
