@@ -59,7 +59,8 @@ sub symptom {
 }
 
 # symptom_table(SAY): how many bugs did what on an H200, for book/troubleshooting.md, and what the model says of them:
-# how often it names a rule, without those of a single bug where there are many. SAY puts a phrase into the language of the page.
+# how often it names a rule, without those of a single bug where there are many. SAY puts a phrase into the language of
+# the page.
 sub symptom_table {
     my ($say) = @_;
     my @classes;
