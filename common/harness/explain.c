@@ -511,6 +511,19 @@ static int compare_syncs(const void *x, const void *y) {
     return p->id != q->id ? p->id - q->id : p->place < q->place ? -1 : p->place > q->place;
 }
 
+static void print_tensor(const Explanation *e) {
+    for (int i = 0; i < e->seen->tensor_facts; i++) {
+        const TensorFact *f = &e->seen->tensor[i];
+        printf("%s", i == 0 ? "tensor     " : "           ");
+        if (f->m != 0) {
+            printf("products of %d x %d into ", f->m, f->n);
+        }
+        printf("columns %d to %d%s", f->column, f->column + f->columns - 1, f->m != 0 ? "" : " of tensor memory");
+        print_place(f->place);
+        printf("\n");
+    }
+}
+
 static void print_syncs(const Explanation *e) {
     ModelObserver *seen = e->seen;
     qsort(seen->sync, (size_t)seen->syncs, sizeof *seen->sync, compare_syncs);
@@ -712,6 +725,7 @@ static GemmStatus print_kernel(Explanation *e) {
     print_copies(e);
     print_maps(e);
     print_barriers(e);
+    print_tensor(e);
     print_syncs(e);
     print_products(e);
     return print_tiles(e, ctas);

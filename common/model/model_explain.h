@@ -18,6 +18,7 @@ enum {
     FACT_SYNCS = 16,
     FACT_LOADS = 32,
     FACT_REGISTERS = 8,
+    FACT_TENSOR = 16,
     FACT_PRODUCTS = 256,
     FACT_TILES = 8192,
     FACT_VALUES = 256,
@@ -56,6 +57,12 @@ typedef struct {
     int warpgroup, increase, registers;
     ModelPlace place;
 } RegisterFact;
+
+/* Tensor memory: an allocation (m 0), or products of m x n into columns from this one on. */
+typedef struct {
+    int column, columns, m, n;
+    ModelPlace place;
+} TensorFact;
 
 /* A wgmma with descriptors that the warpgroup had not used before. */
 typedef struct {
@@ -137,6 +144,8 @@ typedef struct ModelObserver {
     ModelPlace copies_place;
     RegisterFact registers[FACT_REGISTERS];
     int register_changes;
+    TensorFact tensor[FACT_TENSOR];
+    int tensor_facts;
     ProductFact product[FACT_PRODUCTS];
     int products;
     TileFact tile[FACT_TILES];

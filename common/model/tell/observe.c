@@ -103,6 +103,19 @@ ON(observe, SETMAXNREG) {
     NOTE(o->registers, o->register_changes, FACT_REGISTERS, fact, sizeof fact);
 }
 
+ON(observe, TMEM_ALLOC) {
+    ModelObserver *o = observer();
+    const TensorFact fact = {(int)e->taddr, e->columns, 0, 0, e->site};
+    NOTE(o->tensor, o->tensor_facts, FACT_TENSOR, fact, sizeof fact);
+}
+
+ON(observe, TMEM_PRODUCT) {
+    ModelObserver *o = observer();
+    const Tcgen05Shape *s = &e->tmem_product->shape;
+    const TensorFact fact = {tmem_column(e->tmem_product->d), tcgen05_piece_columns(s), s->m, s->n, e->site};
+    NOTE(o->tensor, o->tensor_facts, FACT_TENSOR, fact, sizeof fact);
+}
+
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static void widen(int row, int *first, int *last) {
