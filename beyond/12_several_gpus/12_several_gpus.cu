@@ -11,6 +11,7 @@
 #include "ranks.h"
 #include "../../common/variants.h"
 
+#include "../../common/device/barrier.h"
 #include "../../common/device/bulk_copy.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
@@ -35,6 +36,8 @@ enum {
     /* Stores have boxes of Params.box_rows x STRIP. A row of a box is 128 bytes. */
     STRIP = 64,
     MAX_STRIPS = MAX_BN / STRIP,
+    PARTIAL_STRIPS = 2, /* sums: strips of another rank's partial sums in a stage */
+    PARTIAL_BYTES = PARTIAL_STRIPS * BM * STRIP * 2,
     /* gather_a: a piece of A has BM rows and PIECE_COLUMNS columns, and a flag. Boxes of it pass through so many
      * slots. */
     PIECE_COLUMNS = 256,
@@ -47,21 +50,21 @@ static_assert(BK * sizeof(bf16) == 128 && STRIP * sizeof(bf16) == 128,
               "the tensor maps, descriptors and swizzled_index() take rows of 128 bytes: BK and STRIP are 64");
 static_assert(BM == CONSUMERS * 64, "a consumer takes 64 rows: none may be left over");
 static_assert((int)BM == (int)ROWS_BY && (int)BK == (int)K_BY, "ranks.h deals out whole tiles and whole k-tiles");
+static_assert((int)TILE_GROUP >= (int)MAX_RANKS, "each rank has rows in a step");
+static_assert((int)PARTIAL_BYTES <= 2 * BM * BK * 2, "a stage of the narrowest tile takes partial sums");
 static_assert(BM % SLOT_ROWS == 0 && PIECE_COLUMNS % STRIP == 0, "a piece is whole boxes");
 static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
 static_assert(MAX_BN / 2 + 64 <= CONSUMER_REGISTERS, "a consumer holds MAX_BN / 2 accumulators, and needs some more");
 
 typedef struct {
-    bf16 ring[RING_BYTES / 2];        /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[MAX_STRIPS][BM * STRIP]; /* a tile, or another rank's partial sums: strips [BM][STRIP], 128-byte swizzle */
+    bf16 ring[RING_BYTES / 2]; /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle; or of partial sums */
+    bf16 out[MAX_STRIPS][BM * STRIP];    /* a tile: strips [BM][STRIP], 128-byte swizzle */
     bf16 slot[SLOTS][SLOT_ROWS * STRIP]; /* gather_a: boxes of A on their way to other ranks */
     MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile has landed */
     MBarrier empty[MAX_STAGES];          /* completes a phase when both consumers have finished with it */
     MBarrier filled;                     /* completes a phase when a tile is in out */
     MBarrier drained;                    /* completes a phase when the copy engine has read it */
-    MBarrier partial[MAX_STRIPS];        /* sums: completes a phase when a strip of partial sums is in out */
-    MBarrier added[MAX_STRIPS];          /* sums: completes a phase when both consumers have added it */
     MBarrier loaded[SLOTS];              /* gather_a: completes a phase when a box of A is in the slot */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
@@ -88,7 +91,8 @@ typedef struct {
     int copies;   /* of each finished tile: in the C of ranks[0] to ranks[copies - 1] */
     int box_rows; /* of the boxes in which a tile leaves; 32 at most: in store_edge() a lane has one row */
     int pause_ns; /* between boxes of a tile, or of pieces of A */
-    int pieces;   /* gather_a: of a row of tiles of A; each has a flag. is_pushed: the host's copy engines push them */
+    int step_rows; /* sums: of each rank in a step (sum_at()) */
+    int pieces;    /* gather_a: of a row of tiles of A; each has a flag. is_pushed: the host's copy engines push them */
     int is_pushed;
     Gemm g; /* n: this rank's columns; k: its part */
 } Params;
@@ -108,8 +112,38 @@ typedef struct {
     int owner, in_owner, is_partial;
 } Work;
 
+/* sums: of a rank's rows, in tiles, how many a step has. */
+DEVICE int rows_in_step(const Params *p, int rank, int step) {
+    int left = p->ranks[rank].rows - step * p->step_rows;
+    return step < 0 || left < 0 ? 0 : min_int(left, p->step_rows);
+}
+
+/* sums: the owner of the index-th tile, and its place among the owner's. A step has some rows of each rank: first those
+ * of the other ranks, so that their partial sums can leave, and then the own rows of the step before, for which the
+ * others' partial sums have arrived meanwhile. */
+DEVICE Work sum_at(const Params *p, const Tiles *t) {
+    int index = t->index;
+    for (int half = 0;; half++) {
+        int step = half / 2, is_own = half % 2, rows = 0, first = is_own ? 0 : 1;
+        for (int i = first; i < (is_own ? 1 : p->rank_count); i++) {
+            rows += rows_in_step(p, i, step - is_own);
+        }
+        if (index < rows * t->tiles_n) {
+            Tile tile = {index % rows, index / rows};
+            Work work = {tile, first, 0, !is_own};
+            while (work.tile.m >= rows_in_step(p, work.owner, step - is_own)) {
+                work.tile.m -= rows_in_step(p, work.owner, step - is_own);
+                work.owner++;
+            }
+            work.tile.m += (step - is_own) * p->step_rows;
+            return work;
+        }
+        index -= rows * t->tiles_n;
+    }
+}
+
 /* The index-th tile of this rank. gather_c: the owner is this rank. gather_a: the own rows come first, since they
- * are here, and then the next rank's. sums: the own rows come last, since then the others' sums have arrived. */
+ * are here, and then the next rank's. */
 DEVICE Work work_at(const Params *p, const Tiles *t, const Pattern pattern) {
     Work work = {{0, 0}, 0, 0, 0};
     if (pattern == GATHER_C) {
@@ -117,16 +151,17 @@ DEVICE Work work_at(const Params *p, const Tiles *t, const Pattern pattern) {
         work.in_owner = t->index;
         return work;
     }
-    int index = t->index;
-    work.owner = pattern == GATHER_A ? 0 : 1 % p->rank_count;
-    while (index >= p->ranks[work.owner].rows * t->tiles_n) {
-        index -= p->ranks[work.owner].rows * t->tiles_n;
-        work.owner = (work.owner + 1) % p->rank_count;
+    if (pattern == GATHER_A) {
+        int index = t->index;
+        while (index >= p->ranks[work.owner].rows * t->tiles_n) {
+            index -= p->ranks[work.owner++].rows * t->tiles_n;
+        }
+        work.tile = tile_at(index, p->ranks[work.owner].rows, t->tiles_n, t->group);
+    } else {
+        work = sum_at(p, t);
     }
-    work.tile = tile_at(index, p->ranks[work.owner].rows, t->tiles_n, t->group);
     work.in_owner = work.tile.m * t->tiles_n + work.tile.n;
     work.tile.m += p->ranks[work.owner].first_row;
-    work.is_partial = pattern == REDUCE_SCATTER && work.owner > 0;
     return work;
 }
 
@@ -144,6 +179,34 @@ DEVICE void load_tile(const Params *p, Shared *s, Tile tile, PipelineState state
         tma_load_2d(a + BM * BK, &p->map_b, k_tile * BK, tile.n * bn, full);
         pipeline_advance(&state, stages);
     }
+}
+
+/* sums: after the k-tiles of an own tile the other ranks' partial sums of it, through the same stages. */
+DEVICE void load_partials(const Params *p, Shared *s, Work work, PipelineState *state, const int bn) {
+    const int stages = stages_of(bn), loads = bn / STRIP / PARTIAL_STRIPS;
+    int lane = (int)threadIdx.x % 32;
+    if (lane > 0 && lane < p->rank_count) {
+        /* Waits until this rank's partial sums of the tile are in the inbox. */
+        system_flag_wait_acquire(&p->ranks[lane].flags_here[FIRST_FLAG + work.in_owner], p->epoch);
+    }
+    /* The thread that loads waits for the lanes: all have seen their flags. */
+    __syncwarp();
+    if (elect_one()) {
+        /* As in produce(): from the flag's proxy to the copy engine's. */
+        fence_proxy_async_global();
+        PipelineState stage = *state;
+        for (int i = 1; i < p->rank_count; i++) {
+            const bf16 *from = p->ranks[i].inbox_here + (size_t)work.in_owner * (BM * bn);
+            for (int load = 0; load < loads; load++) {
+                /* Waits until the consumers have finished with this stage, as load_tile() does. */
+                producer_acquire(s->full, s->empty, stage, PARTIAL_BYTES);
+                bulk_load(&s->ring[stage.index * (stage_bytes_of(bn) / 2)], from + load * (PARTIAL_BYTES / 2),
+                          PARTIAL_BYTES, &s->full[stage.index]);
+                pipeline_advance(&stage, stages);
+            }
+        }
+    }
+    pipeline_advance_by(state, (p->rank_count - 1) * loads, stages);
 }
 
 /* The producing warp: all k-tiles of all tiles, without a break between tiles. */
@@ -171,6 +234,9 @@ DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const 
             load_tile(p, s, work.tile, state, k_tiles, bn);
         }
         pipeline_advance_by(&state, k_tiles, stages);
+        if (pattern == REDUCE_SCATTER && !work.is_partial) {
+            load_partials(p, s, work, &state, bn);
+        }
     }
     if (elect_one()) {
         /* Waits until the last k-tiles have been consumed. Without a cluster nothing depends on that, as 07 and 08
@@ -234,46 +300,14 @@ DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const
     }
 }
 
-/* sums: the other ranks' partial sums of an own tile, a strip at a time, into the buffer that the tile will leave
- * by. */
-DEVICE void load_partials(const Params *p, Shared *s, Work work, PipelineState *state, const int bn) {
-    const int strips = bn / STRIP;
-    int lane = (int)threadIdx.x % 32;
-    if (lane > 0 && lane < p->rank_count) {
-        /* Waits until this rank's partial sums of the tile are in the inbox. */
-        system_flag_wait_acquire(&p->ranks[lane].flags_here[FIRST_FLAG + work.in_owner], p->epoch);
-    }
-    /* The thread that loads waits for the lanes: all have seen their flags. */
-    __syncwarp();
-    if (elect_one()) {
-        /* As in produce(): from the flag's proxy to the copy engine's. */
-        fence_proxy_async_global();
-        PipelineState slot = *state;
-        for (int i = 1; i < p->rank_count; i++) {
-            const bf16 *from = p->ranks[i].inbox_here + (size_t)work.in_owner * (BM * bn);
-            for (int strip = 0; strip < strips; strip++) {
-                /* Waits until both consumers have added what was in the strip before. */
-                producer_acquire(s->partial, s->added, slot, BM * STRIP * 2);
-                bulk_load(s->out[strip], from + strip * (BM * STRIP), BM * STRIP * 2, &s->partial[strip]);
-                pipeline_advance(&slot, strips);
-            }
-        }
-    }
-    pipeline_advance_by(state, (p->rank_count - 1) * strips, strips);
-}
-
 /* The storing warp: each tile leaves while the consumers multiply the next. */
 DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const Pattern pattern) {
     PipelineState buffer = consumer_start_state(); /* of out as a whole: a ring of one stage */
-    PipelineState partial = producer_start_state();
     if (pattern != GATHER_A) { /* what gather_a stores stays here */
         wait_until_ready(p);
     }
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         Work work = work_at(p, &tiles, pattern);
-        if (pattern == REDUCE_SCATTER && !work.is_partial) {
-            load_partials(p, s, work, &partial, bn);
-        }
         /* Waits until both consumers have filled the buffer, and fenced. */
         mbarrier_wait_parity(&s->filled, buffer.phase);
         store_tile(p, s, work, tiles.index + (int)gridDim.x >= tiles.tiles_m * tiles.tiles_n, bn);
@@ -373,33 +407,35 @@ DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
 }
 
 /* sums: the other ranks' partial sums to the accumulators, always in the same order of ranks. */
-DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, const int bn, float *acc, int half) {
-    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
+DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int consumer, const int bn, float *acc) {
+    int thread = (int)threadIdx.x % 128, lane = thread % 32, row = consumer * 64 + thread / 32 * 16 + lane % 16;
     for (int i = 1; i < p->rank_count; i++) {
         UNROLL
-        for (int strip = 0; strip < bn / STRIP; strip++) {
-            /* Waits until the strip has landed. */
-            mbarrier_wait_parity(&s->partial[strip], state->phase);
+        for (int first = 0; first < bn; first += PARTIAL_STRIPS * STRIP) {
+            /* Waits until the strips have landed. */
+            consumer_wait(s->full, *state);
+            const bf16 *strips = &s->ring[state->index * (stage_bytes_of(bn) / 2)];
             UNROLL
-            for (int col = 0; col < STRIP; col += 16) {
-                float *v = &acc[(strip * STRIP + col) / 2];
+            for (int col = 0; col < PARTIAL_STRIPS * STRIP; col += 16) {
+                float *v = &acc[(first + col) / 2];
                 uint32_t packed[4]; /* as fill_out() has stored it, on another rank */
-                ldmatrix_x4(packed, &s->out[strip][swizzled_index(half + warp * 16 + lane % 16, col / 8 + lane / 16)]);
+                ldmatrix_x4(packed, &strips[col / STRIP * (BM * STRIP) +
+                                            swizzled_index(row, col % STRIP / 8 + lane / 16)]);
                 UNROLL
                 for (int j = 0; j < 4; j++) {
                     v[2 * j] += bf16_to_float((bf16)packed[j]);
                     v[2 * j + 1] += bf16_to_float((bf16)(packed[j] >> 16));
                 }
             }
-            /* This lane's reads come before the copy engine's next store into the strip, which is of another proxy. */
+            /* This thread's reads come before the copy engine's next store into the stage, which is of another proxy. */
             fence_proxy_async();
-            /* All lanes have read: the strip may be overwritten. */
-            __syncwarp();
-            if (lane == 0) {
-                mbarrier_arrive(&s->added[strip]);
+            /* All threads of the warpgroup have read: one of them releases the stage for all. */
+            named_barrier_sync(1 + consumer, 128);
+            if (thread == 0) {
+                consumer_release(s->empty, state->index);
             }
+            pipeline_advance(state, stages_of(bn));
         }
-        state->phase ^= 1; /* every strip once */
     }
 }
 
@@ -445,12 +481,12 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
 DEVICE void consume(const Params *p, Shared *s, Tiles tiles, int k_tiles, int consumer, const int bn,
                     const Pattern pattern) {
     float acc[MAX_BN / 2]; /* wgmma.h says which element is where */
-    PipelineState state = consumer_start_state(), partial = consumer_start_state();
+    PipelineState state = consumer_start_state();
     PipelineState buffer = producer_start_state(); /* the consumers are the buffer's producers: at first it is free */
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         multiply(s, &state, k_tiles, consumer, acc, bn);
         if (pattern == REDUCE_SCATTER && !work_at(p, &tiles, pattern).is_partial) {
-            add_partials(p, s, &partial, bn, acc, consumer * 64);
+            add_partials(p, s, &state, consumer, bn, acc);
         }
         /* Waits until the tile before has left the buffer: otherwise it is overwritten on its way. */
         mbarrier_wait_parity(&s->drained, buffer.phase);
@@ -484,8 +520,6 @@ DEVICE void gemm(const Params *p, const int bn, const Pattern pattern) {
         mbarrier_init(s->empty, stages_of(bn), CONSUMERS);  /* one thread of each consumer */
         mbarrier_init(&s->filled, 1, CONSUMERS * 128);      /* the consumers' threads */
         mbarrier_init(&s->drained, 1, 1);                   /* the thread that stores */
-        mbarrier_init(s->partial, bn / STRIP, 1);           /* the arrive.expect_tx of the thread that stores */
-        mbarrier_init(s->added, bn / STRIP, CONSUMERS * 4); /* one lane of each warp that consumes */
         mbarrier_init(s->loaded, SLOTS, 1);                 /* the arrive.expect_tx of the thread that pushes */
         mbarrier_init_fence();
         if (blockIdx.x == 0) {
@@ -653,6 +687,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.box_rows =
         p.copies > 2 ? 8 : 32; /* smaller boxes hold loads up for less time, and cost more of the storing warp's */
     p.pause_ns = ranks.count == 1 ? 0 : from_a ? push_pause_ns(&p) : pause_ns(&p, v->bn);
+    p.step_rows = TILE_GROUP / ranks.count;
     const bf16 *a = from_a ? ranks.a[ranks.rank] : g->a;
     if (p.g.n > 0 && p.g.k > 0 &&
         (tensor_map_2d(&p.map_a, "A", a, g->m, p.g.k, g->lda, BM, BK, SWIZZLE_128B, error) ||

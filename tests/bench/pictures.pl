@@ -1,4 +1,4 @@
-# pictures.pl - a part of figures: the ladder, the survey and the kernels of 09, in SVG.
+# pictures.pl - a part of figures: the ladder, the survey, the kernels of 09 and the crossover of 12, in SVG.
 use strict;
 use warnings;
 use feature 'signatures';
@@ -132,6 +132,44 @@ sub kernel_curve {
         $svg .= sprintf qq(<text x="%s" y="%s" dy="4">%s</text>\n), $x->(81), $y->($at{ $counts[-1] }{more}{$unit}), $name;
     }
     return $svg . sprintf qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left %sH$width"/>\n</svg>\n), $y->(1);
+}
+
+# The patterns of 12 on several GPUs: M against the ratio to cuBLAS, then NCCL; a panel for each number of GPUs.
+sub crossover {
+    my ($card) = @_;
+    my @shown = grep { defined } map { several($card, $_) } 2 .. 8;
+    my $cube = sub { my (undef, $n, $k) = split /x/, $_[0]; return $n == 8192 && $k == 8192 };
+    refuse_block('no CSV has rows of mode several') if !@shown;
+    my ($panel, $left, $base, $top, $low, $high) = (400, 52, 250, 50, 0.8, 2.0);
+    my $y = sub { my ($ratio) = @_; return sprintf '%.1f', $base - ($base - $top) * ($ratio - $low) / ($high - $low) };
+    my $svg = svg_head($panel * @shown, 300, $shown[-1], 'Chapter 12 on several GPUs: speed at M x 8192 x 8192, as a ratio to cuBLAS, then NCCL');
+    for my $i (0 .. $#shown) {
+        my $run = $shown[$i];
+        my ($from, $to) = ($panel * $i + $left, $panel * ($i + 1) - 92);
+        my $x = sub { my ($m) = @_; return sprintf '%.1f', $from + ($to - $from) * log($m / 128) / log(128) };
+        $svg .= qq(<text x="$from" y="18">$run->{gpu}, $run->{date}</text>\n);
+        for my $tick (map { $_ / 5 } 4 .. 10) {
+            $svg .= sprintf qq(<path class="grid" d="M$from %sH$to"/><text class="end" x="%d" y="%s" dy="4">%.1f</text>\n), $y->($tick), $from - 8, $y->($tick), $tick;
+        }
+        $svg .= sprintf qq(<text class="mid" x="%s" y="%d">%d</text>\n), $x->(2**$_), $base + 18, 2**$_ for 7, 9, 11, 13;
+        $svg .= sprintf qq(<text class="mid" x="%s" y="%d">M</text>\n), $x->(1448), $base + 38;
+        my @sizes = sort { rows_of($a) <=> rows_of($b) } grep { $cube->($_) } sizes_of($run);
+        my (@ends, $dash);
+        for my $pattern (qw(gather_c gather_a reduce_scatter all_reduce)) {
+            my @points = map { my $ratio = over(median_at($run, $_, "$pattern 12"), median_at($run, $_, "$pattern nccl")); $ratio ? [ $x->(rows_of($_)), $y->($ratio) ] : () } @sizes;
+            next if !@points;
+            $svg .= '<path class="axis" fill="none" stroke-dasharray="' . ($dash += 2) . ' 2" d="M' . join('L', map { "@$_" } @points) . "\"/>\n"
+                . join('', map { qq(<circle class="a" cx="$_->[0]" cy="$_->[1]" r="2.5"/>) } @points) . "\n";
+            push @ends, [ $points[-1][1], $pattern ];
+        }
+        my $last = 0;
+        for my $end (sort { $a->[0] <=> $b->[0] } @ends) { # labels do not touch
+            $last = $end->[0] > $last + 14 ? $end->[0] : $last + 14;
+            $svg .= sprintf qq(<text x="%d" y="%s" dy="4">%s</text>\n), $to + 6, $last, $end->[1];
+        }
+        $svg .= sprintf qq(<path class="axis" d="M$from ${base}H$to"/><path class="one" d="M$from %sH$to"/>\n), $y->(1);
+    }
+    return "$svg</svg>\n";
 }
 
 1;
