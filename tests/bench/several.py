@@ -26,7 +26,7 @@ import torch.distributed as dist
 import torch.distributed._symmetric_memory  # registers torch.ops.symm_mem
 import torch.multiprocessing as mp
 
-ROUNDS, PAUSE_S, SAMPLE_MS = 7, 0.2, 40.0  # long samples: PyTorch's host takes longer for a launch than the GPU
+ROUNDS, PAUSE_S, LAUNCHES = 5, 0.2, 10  # in a graph, since PyTorch's host takes longer for a launch than the GPU
 
 
 def driver_version():
@@ -63,18 +63,28 @@ def ways_of(rank, ranks, m, n, k):
     }
 
 
-def sample(way, launches):
+def graph_of(way):
+    """A graph of LAUNCHES launches."""
+    for _ in range(3):
+        way()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        for _ in range(LAUNCHES):
+            way()
+    return graph
+
+
+def sample(graph):
     """Milliseconds of one launch on the slowest rank."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    dist.barrier()
-    torch.cuda.synchronize()
     time.sleep(PAUSE_S)
+    dist.barrier()
     begin.record()
-    for _ in range(launches):
-        way()
+    graph.replay()
     end.record()
     torch.cuda.synchronize()
-    ms = torch.tensor([begin.elapsed_time(end) / launches], device="cuda")
+    ms = torch.tensor([begin.elapsed_time(end) / LAUNCHES], device="cuda")
     dist.all_reduce(ms, dist.ReduceOp.MAX)
     return ms.item()
 
@@ -84,15 +94,12 @@ def run(rank, ranks, csv, shapes):
     dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29511", rank=rank, world_size=ranks,
                             device_id=torch.device("cuda", rank))
     for m, n, k in shapes:
-        ways, launches, times = ways_of(rank, ranks, m, n, k), {}, {}
-        for name, way in ways.items():
-            way()
-            launches[name] = max(1, int(SAMPLE_MS / max(sample(way, 2), 0.01)))
-            times[name] = []
+        graphs = {name: graph_of(way) for name, way in ways_of(rank, ranks, m, n, k).items()}
+        times = {name: [] for name in graphs}
         for _ in range(ROUNDS):
-            for name, way in ways.items():
-                times[name].append(sample(way, launches[name]))
-        for name in ways if rank == 0 else ():
+            for name, graph in graphs.items():
+                times[name].append(sample(graph))
+        for name in graphs if rank == 0 else ():
             tflops = sorted(2e-9 * m * n * k / ms for ms in times[name])
             base = statistics.median(2e-9 * m * n * k / ms for ms in times[name.replace("fused", "nccl")])
             median = statistics.median(tflops)

@@ -25,6 +25,7 @@ RIGHT_CASE(RIGHT_RELAY);     /* device 1 hands on what device 0 has told it */
 RIGHT_CASE(RIGHT_LOAD);      /* the copy engine loads what the other device's has stored */
 WRONG_CASE(LOAD_UNFENCED, PROXY_FENCE);    /* without a proxy fence after the flag */
 WRONG_CASE(LOAD_FENCED_EARLY, PROXY_FENCE); /* with one before the wait for the flag */
+WRONG_CASE(LOAD_FIRST, GLOBAL_CONFLICT);    /* and waits then */
 WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT);      /* before anybody has waited for the store */
 WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
@@ -176,6 +177,10 @@ DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
     int reads = !BUG(NO_WAIT) && !BUG(END_RELAXED) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
+    if (BUG(LOAD_FIRST)) {
+        p->out[block * THREADS + thread] = is_loaded(s, p, block, thread);
+        __syncthreads();
+    }
     if (BUG(READ_FIRST)) {
         p->out[block * THREADS + thread] = is_there(p, block, thread);
         __syncthreads();
