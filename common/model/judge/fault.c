@@ -23,7 +23,11 @@
 
 enum {
     HANDLER_STACK = 256 * 1024,
-    PATIENCE = 20,         /* seconds of CPU time without a step, unless the options say otherwise */
+#ifdef __SANITIZE_ADDRESS__
+    PATIENCE = 200, /* make asan: a livelock's polls are to be counted to their end first */
+#else
+    PATIENCE = 20, /* seconds of CPU time without a step, unless the options say otherwise */
+#endif
     TICKS = 4,             /* a second */
     WORDS_SEARCHED = 1024, /* of a stack, for a place in the kernel */
 };
