@@ -30,41 +30,59 @@ static inline int is_in_turn(const Variants *all, int i, int turn) {
 /* A cluster needs as many SMs. */
 static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->cluster <= g->sm_count; }
 
+/* Says why no variant is called `wanted`, and which names begin like it. */
+static inline void refuse_variant(const Variants *all, const Gemm *g, const char *wanted, GemmError *error) {
+    char names[400] = "", left[32] = "";
+    size_t most = 0;
+    int more = 0; /* than the message has room for */
+    for (const Variant *v = all->variant; v < all->variant + all->count; v++) {
+        size_t same = 0, used;
+        while (wanted[same] != '\0' && wanted[same] == v->name[same]) {
+            same++;
+        }
+        if (strcmp(wanted, v->name) == 0) {
+            gemm_fails(error, GEMM_USAGE,
+                       "%s: variant %s is accepted from %d SMs on, as its clusters have %d CTAs, not for %d",
+                       all->chapter, wanted, v->cluster, v->cluster, g->sm_count);
+            return;
+        }
+        if (same > most) {
+            most = same, more = 0, names[0] = '\0';
+        }
+        used = strlen(names);
+        if (same == most && used < sizeof names - 60) {
+            snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", v->name);
+        } else {
+            more += same == most;
+        }
+    }
+    if (more > 0) {
+        snprintf(left, sizeof left, " and %d more", more);
+    }
+    gemm_fails(error, GEMM_USAGE, "%s has no variant '%s': the nearest of its %d are %s%s", all->chapter, wanted,
+               all->count, names, left);
+}
+
 /* The variant asked for, or the cheapest. NULL if there is none of that name, or the GPU has too few SMs for its
- * cluster. A launch asks each time: so a cost is computed once, and text is made only where it is needed. */
+ * cluster. A launch asks each time: so text is made only where it is needed. */
 static inline const Variant *choose_variant(const Variants *all, const Gemm *g, GemmError *error) {
-    const Variant *best = NULL, *end = all->variant + all->count;
+    const Variant *best = NULL;
     double least = INFINITY;
-    char names[400] = "";
-    int more = 0; /* than a message has room for */
     const char *wanted = beyond_of(g).tuning.variant;
     if (g->sm_count < 1) {
         gemm_fails(error, GEMM_USAGE, "%s: sm_count is %d, accepted is 1 and more", all->chapter, g->sm_count);
         return NULL;
     }
-    for (const Variant *v = all->variant; v < end; v++) {
+    for (const Variant *v = all->variant; v < all->variant + all->count; v++) {
         if (has_sms_for(v, g) && (wanted == NULL || strcmp(wanted, v->name) == 0)) {
             double cost = wanted == NULL ? all->cost(v, g) : 0;
             if (best == NULL || cost < least) {
-                best = v;
-                least = cost;
+                best = v, least = cost;
             }
         }
     }
-    for (int i = 0; best == NULL && i < all->count; i++) {
-        const Variant *v = &all->variant[i];
-        size_t used = strlen(names);
-        int asked_for = wanted != NULL && strcmp(wanted, v->name) == 0;
-        if (asked_for || (begins_kernel(all, i) && used < sizeof names - 100)) {
-            snprintf(names + used, sizeof names - used, has_sms_for(v, g) ? " %s" : " %s (from %d SMs on)", v->name,
-                     v->cluster);
-        } else {
-            more = 1;
-        }
-    }
     if (best == NULL) {
-        gemm_fails(error, GEMM_USAGE, "%s has no variant '%s' for a GPU of %d SMs; it has%s:%s", all->chapter, wanted,
-                   g->sm_count, more ? " more than these" : "", names);
+        refuse_variant(all, g, wanted != NULL ? wanted : "", error);
     }
     return best;
 }
