@@ -3,16 +3,22 @@
 #ifndef PLAN_H
 #define PLAN_H
 
+#include <time.h>
+
 #include "variants.h"
 
+/* The rounds of a plan. The likeliest variants run once, which loads them, and then for a moment; the fastest of them
+ * are measured, and the fastest of those for longer, as one that is slower by a percent may win a short race. */
 enum {
-    PLAN_TRIED = 24,        /* variants that run for a moment: the likeliest */
-    PLAN_CANDIDATES = 8,    /* the fastest of them, which are measured */
-    PLAN_ROUNDS = 5,        /* in which they take turns */
-    PLAN_STRETCH_US = 1000, /* about how long a variant runs in a round ... */
-    PLAN_LAUNCHES = 100,    /* ... but no more launches than these */
-    PLAN_MOMENT = 4,        /* launches of a variant that is tried */
+    PLAN_TRIED = 24,
+    PLAN_LAUNCHES = 100, /* at most in a row */
+    PLAN_RESTS_FROM_US = 50,
+    PLAN_REST = 4, /* times as long as the launches after it */
 };
+static const struct {
+    int variants, rounds, us; /* how many take part; how often each; about how long, but one launch at least */
+} plan_rounds[] = {{PLAN_TRIED, 2, 0}, {PLAN_TRIED, 1, 100}, {8, 3, 1000}, {4, 3, 4000}};
+enum { PLAN_STEPS = sizeof plan_rounds / sizeof plan_rounds[0] };
 
 typedef struct {
     const Variant *chosen, *by_formula;
@@ -43,53 +49,56 @@ static inline int likeliest_variants(const Variants *all, const Gemm *g, const V
     return count;
 }
 
-/* Moves the fastest variants to the front, behind the first, which is the formula's choice and stays. */
+/* A card that computes without a pause lowers its clock, for whichever variant comes next. */
+static inline void rest_for(double ms) {
+    struct timespec time = {(time_t)(ms / 1000), (long)(fmod(ms, 1000) * 1e6)};
+    nanosleep(&time, NULL);
+}
+
+/* Sorts the variants by their times, but for the first, which is the formula's choice and stays. */
 static inline void fastest_first(const Variant *list[PLAN_TRIED], double least[PLAN_TRIED], int count) {
-    for (int place = 1; place < PLAN_CANDIDATES && place < count; place++) {
-        int best = place;
-        for (int i = place + 1; i < count; i++) {
-            best = least[i] < least[best] ? i : best;
+    for (int i = 2; i < count; i++) {
+        for (int at = i; at > 1 && least[at] < least[at - 1]; at--) {
+            const Variant *v = list[at];
+            double ms = least[at];
+            list[at] = list[at - 1], least[at] = least[at - 1];
+            list[at - 1] = v, least[at - 1] = ms;
         }
-        const Variant *v = list[best];
-        double ms = least[best];
-        list[best] = list[place], least[best] = least[place];
-        list[place] = v, least[place] = ms;
     }
 }
 
-/* Tries the likeliest variants and measures the fastest of them. Round 0 warms up, round 1 tries. The caller has
- * checked that *g can be launched; C holds the last one's product afterwards. */
+/* Tries the likeliest variants and measures the fastest of them. The caller has checked that *g can be launched; C
+ * holds the last one's product afterwards. */
 static inline GemmStatus make_plan(const Variants *all, const Gemm *g, TimeLaunches time, void *context, Plan *plan) {
     const Variant *list[PLAN_TRIED] = {NULL};
     double least[PLAN_TRIED], ms = 0;
     Gemm one = *g;
     Beyond beyond = beyond_of(g);
     one.beyond = &beyond;
-    int tried = likeliest_variants(all, g, list), count = tried, launches = 1, best = 0;
-    for (int round = 0; round < 2 + PLAN_ROUNDS; round++) {
-        for (int i = 0; i < count; i++) {
-            beyond.tuning.variant = list[i]->name;
+    int count = likeliest_variants(all, g, list), launches = 1;
+    plan->measured = count;
+    for (int step = 0; step < PLAN_STEPS; step++) {
+        count = count < plan_rounds[step].variants ? count : plan_rounds[step].variants;
+        if (step > 0) {
+            launches = (int)fmin(PLAN_LAUNCHES, 1 + plan_rounds[step].us / (1000 * least[0]));
+        }
+        for (int i = 0; i < count * plan_rounds[step].rounds; i++) {
+            int at = i % count;
+            beyond.tuning.variant = list[at]->name;
+            if (step > 0 && 1000 * least[0] > PLAN_RESTS_FROM_US) {
+                rest_for(PLAN_REST * launches * least[0]);
+            }
             GemmStatus status = time(context, &one, launches, &ms);
             if (status != GEMM_OK) {
                 return status;
             }
-            ms /= launches;
-            least[i] = round <= 2 || ms < least[i] ? ms : least[i];
+            least[at] = i < count || ms / launches < least[at] ? ms / launches : least[at];
         }
-        if (round == 0) {
-            launches = PLAN_MOMENT;
-        } else if (round == 1) {
-            fastest_first(list, least, count);
-            count = count < PLAN_CANDIDATES ? count : PLAN_CANDIDATES;
-            launches = (int)fmin(PLAN_LAUNCHES, 1 + PLAN_STRETCH_US / (1000 * least[0]));
-        }
+        fastest_first(list, least, count);
     }
-    for (int i = 1; i < count; i++) {
-        best = least[i] < least[best] ? i : best;
-    }
+    int best = count > 1 && least[1] < least[0];
     plan->chosen = list[best], plan->chosen_us = 1000 * least[best];
     plan->by_formula = list[0], plan->by_formula_us = 1000 * least[0];
-    plan->measured = tried;
     return GEMM_OK;
 }
 

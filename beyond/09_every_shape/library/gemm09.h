@@ -88,10 +88,10 @@ Gemm09Status gemm09_launch(const Gemm09 *handle, const Gemm09Problem *problem, c
  * as this library is not replaced. They have the same bits every time; launches without it, or with another plan, may
  * add in another order.
  *
- * It launches on the problem's stream and waits for it: some 60 milliseconds, or 170 launches where one takes longer
- * than one. A and B should hold numbers like those to come, as power counts. C has the product afterwards, as the
- * plan's kernel computes it. The stream is not being captured, and nothing else runs on the GPU. If it fails,
- * problem->plan stays as it was. */
+ * It launches on the problem's stream and waits for it: for 0.1 seconds, or, where a launch takes more than 50
+ * microseconds, for about 100 launches and rests of four times as long. A and B should hold numbers like those to come,
+ * as power counts. C has the product afterwards, as the plan's kernel computes it. The stream is not being captured,
+ * and nothing else runs on the GPU. If it fails, problem->plan stays as it was. */
 Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *problem, char *text, size_t text_bytes);
 
 /* Writes the sizes, leading dimensions and plans of `count` problems into a file of text, so that a later process need
