@@ -1,11 +1,11 @@
 /* 09_every_shape - what a library adds to chapter 08: for every shape a kernel that suits it.
  *
- * What is new   A second schedule beside ping-pong, cooperative: the consumers, two or three, share each tile, which
- *               may then be larger. Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile,
- *               so that CTAs do not drift apart. Launches that overlap; narrow tiles leave the next one half of each SM. TMA
- *               stores at edges too, but for the last box of a row. For few tiles a second kernel with A and B exchanged, so
- *               that a tile is as narrow as A has rows; in it CTAs of a cluster may share a tile's k-tiles and add up their
- *               sums. A kernel is compiled for its tile; how CTAs share is said at launch. choice.h decides which it is.
+ * What is new   A second schedule, cooperative: the consumers, two or three, share each tile, which may then be larger.
+ *               Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile, so that CTAs
+ *               do not drift apart. Launches that overlap; narrow tiles leave the next launch one half of each SM. TMA
+ *               stores at edges too, except for the last box of a row. For few tiles, A and B are swapped, so that a tile
+ *               is as narrow as A has rows, and CTAs of a cluster may share a tile's k-tiles and add up their sums. A
+ *               kernel is compiled for its tile; how CTAs share is said at launch. choice.h decides which it is.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -59,18 +59,19 @@ typedef struct {
     Gemm g;
     int tiles_m, tiles_n; /* in clusters of tiles */
     int group;            /* tile rows walked together, in clusters */
-    int cm, cn;           /* CTAs of a cluster along m, in gemm_split() parts of k; and along n */
-    int swapped;          /* gemm(): A and B are swapped, so its epilogue transposes */
+    int log_cm, log_cn;   /* CTAs of a cluster along m are 1 << log_cm, those along n 1 << log_cn */
+    int parts;            /* where k is split, CTAs of a cluster that have one tile; otherwise 1 */
+    int swapped;          /* A and B are swapped, so the epilogue transposes */
     /* What follows from these, as a division takes a GPU about 100 cycles. */
-    int log_cn;                /* cn is 1 << log_cn */
-    int clusters;              /* that are launched */
-    int k_tiles, k_tiles_over; /* gemm_split(): of each part, and how many parts have one more */
-    int stages, share;         /* gemm_split(): of the ring; columns / 8 that each part adds up */
-    int received;              /* where the sums of the other parts land, in bytes of Shared */
+    int clusters, waves;       /* that are launched, and how many tiles each has at most */
+    int k_tiles, k_tiles_over; /* of each part, and how many parts have one more */
+    int stages, share;         /* SPLIT_K: of the ring; columns / 8 that each part adds up */
+    int received;              /* SPLIT_K: where the sums of the other parts land, in bytes of Shared */
     int *meeting;              /* counter of the producers' meetings; NULL: they do not meet */
 } Params;
 
-/* How many consumers share a tile: one for every 64 rows, but for 256 rows two. In ping-pong each of two has tiles of its own. */
+/* How many consumers share a tile: one for every 64 rows, but for 256 rows two. In ping-pong each of two has tiles of
+ * its own. */
 HOST_DEVICE int sharers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 1 : bm == 256 ? 2 : bm / 64; }
 HOST_DEVICE int consumers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 2 : sharers_of(schedule, bm); }
 HOST_DEVICE int threads_of(Schedule schedule, int bm) { return 128 * (1 + consumers_of(schedule, bm)); }
@@ -78,8 +79,8 @@ HOST_DEVICE int threads_of(Schedule schedule, int bm) { return 128 * (1 + consum
 /* Blocks of 64 rows that a consumer has of a tile. */
 HOST_DEVICE int blocks_of(Schedule schedule, int bm) { return bm / 64 / sharers_of(schedule, bm); }
 
-/* The registers of the roles. setmaxnreg moves them and makes none: of 168 at launch 3 * 168 = 24 + 2 * 240 = 40 + 2 * 232; of
- * 128, with three consumers, 4 * 128 = 40 + 3 * 152 and some that are left over. */
+/* The registers of the roles. setmaxnreg moves them and makes none: of 168 at launch 3 * 168 = 24 + 2 * 240 = 40 + 2 *
+ * 232; of 128, with three consumers, 4 * 128 = 40 + 3 * 152 and some that are left over. */
 DEVICE void take_registers(int produces, const Schedule schedule, const int bm, const int bn) {
     if (IS_SMALL(schedule, bm, bn)) {
         return; /* what they are launched with is enough for each role */
@@ -103,48 +104,48 @@ DEVICE void take_registers(int produces, const Schedule schedule, const int bm, 
     }
 }
 
-/* A role's way through the tiles. */
+/* A CTA's place in its cluster, which has cm rows of cn tiles. CTAs in a row share A, those in a column share B. Where
+ * k is split, cm is 1, and each tile has `parts` CTAs. */
 typedef struct {
-    int index, next, step; /* numbers of the tile and of the next one; from it to the one after */
-    int tiles, k_tiles;    /* how many there are, in clusters; and in each of them */
-} Work;
-
-/* Goes on to the next tile; 0 if there is none. */
-DEVICE int next_tile(Work *work) {
-    work->index = work->next;
-    work->next += work->step;
-    return work->index < work->tiles;
-}
-
-/* A CTA's place in its cluster, which has cm rows of cn. CTAs in a row share A, and in gemm() those in a column share B; in
- * gemm_split() a column has one tile, and row r the r-th part of its k. */
-typedef struct {
-    int row, col, rank;        /* rank = row * cn + col */
+    int row, col, part, rank;  /* rank = (part + row) * cn + col: one of part and row is 0 */
     int row_mask, column_mask; /* a bit for each rank of its row, and of its column */
     int cm, cn;
 } Place;
 
 DEVICE Place cta_place(const Params *p) {
-    Place at = {.rank = cluster_cta_rank(), .cm = p->cm, .cn = p->cn};
-    at.row = at.rank >> p->log_cn, at.col = at.rank & (p->cn - 1);
-    at.row_mask = ((1 << p->cn) - 1) << (at.row << p->log_cn);
-    for (int row = 0; row < p->cm; row++) {
-        at.column_mask |= 1 << ((row << p->log_cn) + at.col);
+    Place at = {.rank = cluster_cta_rank(), .cm = 1 << p->log_cm, .cn = 1 << p->log_cn};
+    int row = at.rank >> p->log_cn;
+    at.part = p->parts > 1 ? row : 0, at.row = row - at.part, at.col = at.rank & (at.cn - 1);
+    at.row_mask = ((1 << at.cn) - 1) << (row << p->log_cn);
+    for (int other = 0; other < at.cm; other++) {
+        at.column_mask |= 1 << ((other << p->log_cn) + at.col);
     }
     return at;
 }
 
-/* The index-th tile of this CTA: a cluster has cm x cn of them. */
-DEVICE Tile cta_tile(const Params *p, const Place *at, int index) {
-    Tile tile = tile_at(index, p->tiles_m, p->tiles_n, p->group);
-    tile.m = tile.m * at->cm + at->row;
-    tile.n = tile.n * at->cn + at->col;
-    return tile;
+/* A role's way through the tiles, and through the k-tiles of each: all of them, or where k is split those of its part.
+ * The parts take turns: what they load at a time lies together in memory. */
+typedef struct {
+    Tile tile;                    /* of this CTA */
+    int index, step, tiles;       /* its number, from one to the next, and how many there are: of a whole cluster */
+    int k_first, k_step, k_tiles; /* the first k-tile, from one to the next, and how many */
+} Work;
+
+/* Goes on by `step` tiles of a cluster, which has cm x cn of them. After the last tile, index is not less than tiles.
+ * */
+DEVICE void next_tile(const Params *p, Work *work, int step) {
+    Place at = cta_place(p);
+    work->index += step;
+    if (work->index < work->tiles) {
+        work->tile = tile_at(work->index, p->tiles_m, p->tiles_n, p->group);
+        work->tile.m = (work->tile.m << p->log_cm) + at.row;
+        work->tile.n = (work->tile.n << p->log_cn) + at.col;
+    }
 }
 
-/* Producer, before each tile: wait for the producers of the other CTAs, for a while. CTAs that drift apart read the same
- * panels of A and B at different times, from DRAM instead of L2. Nothing depends on it: a producer that has waited long
- * enough goes on alone. The last arrival of the launch leaves the counter at zero. */
+/* Producer, before each tile: wait for the producers of the other CTAs, for a while. CTAs that drift apart read the
+ * same panels of A and B at different times, from DRAM instead of L2. Nothing depends on it: a producer that has waited
+ * long enough goes on alone. The last arrival of the launch leaves the counter at zero. */
 DEVICE void meet(int *counter, int wave, int waves) {
     int ctas = (int)gridDim.x;
     int before = global_counter_add(counter, 1);
@@ -156,18 +157,23 @@ DEVICE void meet(int *counter, int wave, int waves) {
     }
 }
 
-/* Whom this thread of a consumer tells that a stage is free: thread 0 its own CTA, the next ones the others of its row, and where
- * B is shared those of its column, as each of them writes a part of the stage. -1: nobody. */
-DEVICE int told_by_this_thread(const Place *at, int shares_b) {
+/* Whom this thread of a consumer tells that a stage is free: thread 0 its own CTA, the next ones the others of its row
+ * and those of its column, as each of them writes a part of the stage. -1: nobody. */
+DEVICE int told_by_this_thread(const Place *at) {
     int thread = (int)threadIdx.x % 128, below = thread - at->cn + 1;
     if (thread < at->cn) {
         return at->rank - at->col + ((at->col + thread) & (at->cn - 1));
     }
-    return shares_b && below < at->cm ? ((at->row + below) & (at->cm - 1)) * at->cn + at->col : -1;
+    return below < at->cm ? ((at->row + below) & (at->cm - 1)) * at->cn + at->col : -1;
 }
 
-/* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part of it.
- * `told`: told_by_this_thread(). */
+/* Stages of the ring: where k is split, the host says how many the sums leave. */
+DEVICE int stages_here(const Params *p, const Schedule schedule, const int bm, const int bn) {
+    return schedule == SPLIT_K ? p->stages : stages_of(bm, bn);
+}
+
+/* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part
+ * of it. `told`: told_by_this_thread(). */
 DEVICE void release(Shared *s, int index, int told) {
     if (threadIdx.x % 128 == 0) {
         consumer_release(s->empty, index);
@@ -193,13 +199,13 @@ DEVICE void store_edge(const Params *p, const bf16 *first_box, int row, int col,
     }
 }
 
-/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store` counts
- * this warpgroup's pieces: they alternate between two buffers. */
+/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store`
+ * counts this warpgroup's pieces: they alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
-    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of the
-     * right ones. */
+    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of
+     * the right ones. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
     UNROLL
     for (int piece = 0; piece < bn; piece += PIECE) {
@@ -242,8 +248,9 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* A warp's sums of 16 rows x 8 columns to C, of which a thread has four. A and B are swapped, so a row of the sums is a column of C. Threads whose rows are 1 and then 2 apart exchange sums, so that each
- * stores four columns, and four of them a sector of 32 bytes. */
+/* A warp's sums of 16 rows x 8 columns to C, of which a thread has four. A and B are swapped, so a row of the sums is a
+ * column of C. Threads whose rows are 1 and then 2 apart exchange sums, so that each stores four columns, and four of
+ * them a sector of 32 bytes. */
 DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
     int odd = row & 1, high = row & 2;
     uint32_t left = pack_bf16x2(v[0], v[2]), right = pack_bf16x2(v[1], v[3]); /* of row and row + 8 */
@@ -264,49 +271,50 @@ DEVICE void store_transposed(const Params *p, int row, int col, const float *v) 
 }
 
 /* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
-DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, const int bm, const int bn) {
-    const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_of(bm, bn);
-    int part_a = at->col * (bm >> p->log_cn),
-        part_b = at->row * (bn / at->cm); /* the rows of each that this CTA loads */
+DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, const Schedule schedule, const int bm,
+                    const int bn) {
+    const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_here(p, schedule, bm, bn);
+    /* The rows of each that this CTA loads. */
+    int part_a = at->col * (bm >> p->log_cn), part_b = at->row * (bn >> p->log_cm);
     PipelineState state = producer_start_state();
-    int waves = ceil_div(work.tiles, work.step);
-    for (int wave = 0; wave < waves; wave++) {
+    for (int wave = 0; wave < p->waves; wave++) {
         if (p->meeting != NULL) {
-            meet(p->meeting, wave, waves);
+            meet(p->meeting, wave, p->waves);
         }
-        if (!next_tile(&work)) {
+        if (work.index >= work.tiles) {
             continue; /* to the next meeting */
         }
-        Tile tile = cta_tile(p, at, work.index);
-        int row = tile.m * bm + part_a, col = tile.n * bn + part_b;
-        for (int k_tile = 0; k_tile < work.k_tiles; k_tile++) {
-            /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else
-             * the copy overwrites what they read. */
+        int row = work.tile.m * bm + part_a, col = work.tile.n * bn + part_b;
+        for (int i = 0; i < work.k_tiles; i++) {
+            int k = (work.k_first + i * work.k_step) * BK;
+            /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to:
+             * otherwise the copy overwrites what they read. */
             producer_acquire(s->full, s->empty, state, stage_bytes);
             bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
             MBarrier *full = &s->full[state.index];
             /* Each CTA loads its part into all CTAs that share the whole. */
             if (at->cn == 1) {
-                tma_load_2d(a, &p->map_a, k_tile * BK, row, full);
+                tma_load_2d(a, &p->map_a, k, row, full);
             } else {
-                tma_load_2d_multicast(a + part_a * BK, &p->map_a, k_tile * BK, row, full, at->row_mask);
+                tma_load_2d_multicast(a + part_a * BK, &p->map_a, k, row, full, at->row_mask);
             }
             if (at->cm == 1) {
-                tma_load_2d(b, &p->map_b, k_tile * BK, col, full);
+                tma_load_2d(b, &p->map_b, k, col, full);
             } else {
-                tma_load_2d_multicast(b + part_b * BK, &p->map_b, k_tile * BK, col, full, at->column_mask);
+                tma_load_2d_multicast(b + part_b * BK, &p->map_b, k, col, full, at->column_mask);
             }
             pipeline_advance(&state, stages);
         }
+        next_tile(p, &work, work.step);
     }
-    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this one
-     * ends. */
+    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this
+     * one ends. */
     producer_tail(s->empty, state, stages);
 }
 
-/* Consumer: main loop. Starts the products of a tile, of which its part begins at row `first`, and gives the stage of the
- * last ones, which may still run. */
-DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int first, float acc[2][MAX_BN / 2],
+/* Consumer: main loop. Starts the products of a tile, of which its part begins at row `first`, and gives the stage of
+ * the last ones, which may still run. */
+DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, const int stages, int first, float acc[2][MAX_BN / 2],
                     const Schedule schedule, const int bm, const int bn, int told) {
     const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(schedule, bm);
     int previous = 0; /* stage of the k-tile before */
@@ -323,207 +331,32 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, int first, flo
             UNROLL
             for (int block = 0; block < blocks; block++) {
                 wgmma_ss(bn, acc[block], a + block * (64 * BK * 2 >> 4) + k16 * WGMMA_K16_STEP,
-                         b + k16 * WGMMA_K16_STEP, k_tile + k16 > 0);
+                         b + k16 * WGMMA_K16_STEP, schedule == SPLIT_K || k_tile + k16 > 0);
             }
         }
         wgmma_commit_group();
         /* Waits until the products of the previous k-tile are done; those of this one go on. */
         wgmma_wait_group(1);
         if (k_tile > 0) {
-            /* This consumer has finished with the previous stage. If it were released before the wait, the producer would
-             * overwrite it under the tensor cores. */
+            /* This consumer has finished with the previous stage. If it were released before the wait, the producer
+             * would overwrite it under the tensor cores. */
             release(s, previous, told);
         }
         previous = state->index;
-        pipeline_advance(state, stages_of(bm, bn));
+        pipeline_advance(state, stages);
     }
     return previous;
 }
 
-/* The consumers, steps 3 and 4. */
-DEVICE void consume(const Params *p, Shared *s, const Place *at, Work work, int consumer, const Schedule schedule,
-                    const int bm, const int bn) {
-    int told = told_by_this_thread(at, 1);
-    const int stages = stages_of(bm, bn), blocks = blocks_of(schedule, bm);
-    float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
-    PipelineState state = consumer_start_state();
-    uint32_t turn = consumer == 0; /* parity: the first turn of consumer 0 is free */
-    int store = 0;
-    int first = consumer * blocks * 64; /* row of this consumer's part of a tile */
-    if (schedule == PINGPONG) {
-        first = 0;
-        /* Consumer 0 takes the CTA's first tile and every second one after it, consumer 1 the others. */
-        work.next += consumer * work.step, work.step *= 2;
-        pipeline_advance_by(&state, consumer * work.k_tiles, stages);
-    }
-    while (next_tile(&work)) {
-        Place place = cta_place(p); /* anew: kept, it would take registers that the accumulators need */
-        Tile tile = cta_tile(p, &place, work.index);
-        if (schedule == PINGPONG) {
-            /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a time,
-             * and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full before
-             * this tile's, so the parity that this consumer waits for is not an older phase's. */
-            mbarrier_wait_parity(&s->turn[consumer], turn);
-            turn ^= 1;
-        }
-        int last = multiply(s, &state, work.k_tiles, first, acc, schedule, bm, bn, told);
-        if (schedule == PINGPONG) {
-            /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so that
-             * the next turn cannot come before each has seen this one. */
-            mbarrier_arrive(&s->turn[1 - consumer]);
-            /* The other consumer takes the next k_tiles stages. */
-            pipeline_advance_by(&state, work.k_tiles, stages);
-        }
-        /* The accumulators may be read when the last products are done. */
-        wgmma_wait_group(0);
-        registers_settled(acc[0], bn / 2);
-        if (blocks == 2) {
-            registers_settled(acc[1], bn / 2);
-        }
-        release(s, last, told);
+/* Whether CTAs that send each other sums have not yet met: those of a row have, before they load for each other. */
+DEVICE int sums_need_a_barrier(const Params *p) { return p->parts > 1 && p->log_cn == 0; }
 
-        /* Step 4: epilogue. */
-        UNROLL
-        for (int block = 0; block < blocks; block++) {
-            int row = tile.m * bm + first + block * 64, col = tile.n * bn;
-            if (schedule == PINGPONG) {
-                store_block(s, p, bn, acc[block], row, col, consumer, &store);
-            } else if (p->swapped) {
-                UNROLL
-                for (int quad = 0; quad < bn / 8; quad++) {
-                    store_transposed(p, row + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4,
-                                     col + quad * 8 + (int)threadIdx.x % 4 * 2, &acc[block][quad * 4]);
-                }
-            } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
-                store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
-            }
-        }
-    }
-    if (warp_uniform((int)threadIdx.x / 32) % 4 == 0 && elect_one()) {
-        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
-        bulk_wait_group(0);
-    }
-}
-
-/* The kernel for many tiles. schedule, bm and bn are constants where it is called; how CTAs share is not. */
-DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn) {
-    SHARED_MEMORY(Shared, s);
-
-    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and every
-     * `step`-th after it. */
-    Place at = cta_place(p);
-    Work work = {.next = (int)(blockIdx.x / (unsigned)(p->cm * p->cn)),
-                 .step = p->clusters,
-                 .tiles = p->tiles_m * p->tiles_n,
-                 .k_tiles = ceil_div(p->g.k, BK)};
-    int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
-    if (warp == 0 && elect_one()) {
-        tma_prefetch_map(&p->map_a);
-        tma_prefetch_map(&p->map_b);
-        tma_prefetch_map(&p->map_c);
-        mbarrier_init(s->full, stages_of(bm, bn), 1); /* the producer's arrive.expect_tx */
-        /* One thread of each consumer that reads what this producer loads, in its row and its column of the cluster. */
-        mbarrier_init(s->empty, stages_of(bm, bn), sharers_of(schedule, bm) * (p->cm + p->cn - 1));
-        mbarrier_init(s->turn, 2, 128); /* the other consumer's threads */
-        mbarrier_init_fence();
-    }
-    /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
-    if (p->cm * p->cn > 1) {
-        cluster_sync();
-    } else {
-        __syncthreads();
-    }
-
-    /* All of this launch wait until the launch before has ended: it may write A or B, or read C. */
-    grid_dependency_wait();
-    /* The next launch may set up its CTAs as this one's end. */
-    grid_dependency_launch();
-
-    if (warpgroup == 0) {
-        take_registers(1, schedule, bm, bn);
-        if (warp == 0 && elect_one()) {
-            produce(p, s, &at, work, bm, bn);
-        }
-    } else {
-        take_registers(0, schedule, bm, bn);
-        consume(p, s, &at, work, warpgroup - 1, schedule, bm, bn);
-    }
-}
-
-/* The producer of gemm_split() below, steps 2 and 3. */
-DEVICE void produce_part(const Params *p, Shared *s, const Place *at, Tile tile, int k_tiles, const int bm,
-                         const int bn) {
-    const int stage_bytes = stage_bytes_of(bm, bn);
-    int part_a = at->col * (bm >> p->log_cn); /* the rows of A that this CTA loads, for all that share them */
-    PipelineState state = producer_start_state();
-    for (int i = 0; i < k_tiles; i++) {
-        int k = (at->row + i * at->cm) * BK;
-        /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to: else the copy
-         * overwrites what they read. */
-        producer_acquire(s->full, s->empty, state, stage_bytes);
-        bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
-        if (at->cn == 1) {
-            tma_load_2d(a, &p->map_a, k, tile.m * bm, &s->full[state.index]);
-        } else {
-            tma_load_2d_multicast(a + part_a * BK, &p->map_a, k, tile.m * bm + part_a, &s->full[state.index],
-                                  at->row_mask);
-        }
-        tma_load_2d(a + bm * BK, &p->map_b, k, tile.n * bn, &s->full[state.index]);
-        pipeline_advance(&state, p->stages);
-    }
-    if (at->cn > 1) {
-        /* As in produce(): other CTAs arrive on these barriers. */
-        producer_tail(s->empty, state, p->stages);
-    }
-}
-
-/* gemm_split(): a consumer, step 3. */
-DEVICE void multiply_part(const Params *p, Shared *s, const Place *at, int consumer, int k_tiles, float acc[MAX_BN / 2],
-                          const int bm, const int bn) {
-    int told = told_by_this_thread(at, 0);
-    const int stage_bytes = stage_bytes_of(bm, bn);
-    PipelineState state = consumer_start_state();
-    int previous = 0;
-    UNROLL
-    for (int i = 0; i < bn / 2; i++) {
-        acc[i] = 0;
-    }
-    for (int i = 0; i < k_tiles; i++) {
-        /* Waits until the bytes of this k-tile have landed. */
-        consumer_wait(s->full, state);
-        const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-        uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
-        uint64_t b = wgmma_descriptor(stage + bm * BK);
-        /* The zeros, and the products before, come before the wgmmas that follow. */
-        wgmma_fence();
-        UNROLL
-        for (int k16 = 0; k16 < STEPS; k16++) {
-            wgmma_ss(bn, acc, a + k16 * WGMMA_K16_STEP, b + k16 * WGMMA_K16_STEP, 1);
-        }
-        wgmma_commit_group();
-        /* Waits until the products of the previous k-tile are done. If their stage were released earlier, it would be
-         * overwritten under the tensor cores. */
-        wgmma_wait_group(1);
-        if (i > 0) {
-            release(s, previous, told);
-        }
-        previous = state.index;
-        pipeline_advance(&state, p->stages);
-    }
-    /* The accumulators may be read when the last products are done. */
-    wgmma_wait_group(0);
-    registers_settled(acc, bn / 2);
-    if (at->cn > 1 && k_tiles > 0) {
-        release(s, previous, told); /* the producers wait for it in their tail */
-    }
-}
-
-/* gemm_split(): a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the others
- * into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
-DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, float acc[MAX_BN / 2], const int bm,
-                     const int bn) {
+/* Where k is split, a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the
+ * others into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
+DEVICE void add_sums(const Params *p, Shared *s, Tile tile, float acc[MAX_BN / 2], const int bm, const int bn) {
     const int quads = bn / 8, threads = 128 * consumers_of(SPLIT_K, bm);
-    int part = at->row, share = p->share;
+    Place at = cta_place(p);
+    int part = at.part, share = p->share;
     /* [parts - 1], those of the other CTAs in the order of their ranks, [share][threads] */
     float4 *received = (float4 *)((char *)s + p->received);
     int thread = (int)threadIdx.x - 128;
@@ -534,7 +367,7 @@ DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, flo
         int place = (part - (part > owner)) * share + nth;
         if (owner != part) {
             st_async_v4(
-                &received[place * threads + thread], (owner << p->log_cn) + at->col,
+                &received[place * threads + thread], (owner << p->log_cn) + at.col,
                 make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])),
                 &s->received);
         }
@@ -547,7 +380,7 @@ DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, flo
     int row = tile.m * bm + thread / 128 * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
     int col = tile.n * bn + thread % 4 * 2;
     /* In the order of their ranks, after its own sums, whichever landed first: so every launch has the same bits. */
-    for (int from = 0; from < at->cm - 1; from++) {
+    for (int from = 0; from < p->parts - 1; from++) {
         UNROLL
         for (int quad = 0; quad < quads; quad++) {
             nth = quad - part * share;
@@ -566,68 +399,158 @@ DEVICE void add_sums(const Params *p, Shared *s, const Place *at, Tile tile, flo
     }
 }
 
-/* The kernel for few tiles. A and B are exchanged (seen_by()): what is A here is the caller's B, 64 rows of it in a
- * wgmma; what is B here is the caller's A, and bn, wgmma's N, is as small as its number of rows allows. A cluster has cn
- * tiles, neighbours along n, which share A by multicast; cm CTAs have one tile. Each of them multiplies a part of its
- * k-tiles, and stores a part of its columns. bm and bn are constants where it is called. */
-DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
-    SHARED_MEMORY(Shared, s);
-
-    /* Step 1: roles and barriers, and the tile. Of its k-tiles the parts take turns: what they load at a time lies together
-     * in memory. */
+/* The consumers, steps 3 and 4. */
+DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const Schedule schedule, const int bm,
+                    const int bn) {
     Place at = cta_place(p);
-    Tile tile = tile_at((int)(blockIdx.x / (unsigned)(p->cm * p->cn)), p->tiles_m, p->tiles_n, p->group);
-    tile.n = tile.n * at.cn + at.col;
-    int k_tiles = p->k_tiles + (at.row < p->k_tiles_over); /* 0, where k is short */
+    int told = told_by_this_thread(&at);
+    const int stages = stages_here(p, schedule, bm, bn), blocks = blocks_of(schedule, bm);
+    float acc[2][MAX_BN / 2]; /* `blocks` times 64 x bn (wgmma.h says which element is where) */
+    PipelineState state = consumer_start_state();
+    uint32_t turn = consumer == 0; /* parity: the first turn of consumer 0 is free */
+    int store = 0;
+    int first = consumer * blocks * 64; /* row of this consumer's part of a tile */
+    if (schedule == PINGPONG) {
+        first = 0;
+        /* Consumer 0 takes the CTA's first tile and every second one after it, consumer 1 the others. */
+        next_tile(p, &work, consumer * work.step);
+        work.step *= 2;
+        pipeline_advance_by(&state, consumer * work.k_tiles, stages);
+    }
+    for (; work.index < work.tiles; next_tile(p, &work, work.step)) {
+        if (schedule == PINGPONG) {
+            /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
+             * time, and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full
+             * before this tile's, so the parity that this consumer waits for is not an older phase's. */
+            mbarrier_wait_parity(&s->turn[consumer], turn);
+            turn ^= 1;
+        }
+        if (schedule == SPLIT_K) { /* where k is short, a part has no product */
+            UNROLL
+            for (int i = 0; i < bn / 2; i++) {
+                acc[0][i] = 0;
+            }
+        }
+        int last = multiply(s, &state, work.k_tiles, stages, first, acc, schedule, bm, bn, told);
+        if (schedule == PINGPONG) {
+            /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so
+             * that the next turn cannot come before each has seen this one. */
+            mbarrier_arrive(&s->turn[1 - consumer]);
+            /* The other consumer takes the next k_tiles stages. */
+            pipeline_advance_by(&state, work.k_tiles, stages);
+        }
+        /* The accumulators may be read when the last products are done. */
+        wgmma_wait_group(0);
+        registers_settled(acc[0], bn / 2);
+        if (blocks == 2) {
+            registers_settled(acc[1], bn / 2);
+        }
+        if (schedule != SPLIT_K || work.k_tiles > 0) {
+            release(s, last, told);
+        }
+
+        /* Step 4: epilogue. */
+        if (schedule == SPLIT_K) {
+            if (sums_need_a_barrier(p)) {
+                /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up
+                 * `received`. Sums sent before would come to no barrier, or to a CTA that has not started. */
+                cluster_wait();
+            }
+            add_sums(p, s, work.tile, acc[0], bm, bn);
+            continue;
+        }
+        UNROLL
+        for (int block = 0; block < blocks; block++) {
+            int row = work.tile.m * bm + first + block * 64, col = work.tile.n * bn;
+            if (schedule == PINGPONG) {
+                store_block(s, p, bn, acc[block], row, col, consumer, &store);
+            } else if (p->swapped) {
+                UNROLL
+                for (int quad = 0; quad < bn / 8; quad++) {
+                    store_transposed(p, row + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4,
+                                     col + quad * 8 + (int)threadIdx.x % 4 * 2, &acc[block][quad * 4]);
+                }
+            } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
+                store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
+            }
+        }
+    }
+    if (schedule == PINGPONG && warp_uniform((int)threadIdx.x / 32) % 4 == 0 && elect_one()) {
+        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+        bulk_wait_group(0);
+    }
+}
+
+/* The kernel. schedule, bm and bn are constants where it is called; how CTAs share is not. With SPLIT_K, for few tiles,
+ * A and B are swapped (seen_by()): what is A here is the caller's B, 64 rows of it in a wgmma; what is B here is the
+ * caller's A, and bn, wgmma's N, is as small as its number of rows allows. */
+DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn) {
+    SHARED_MEMORY(Shared, s);
+    const int stages = stages_here(p, schedule, bm, bn);
+
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and
+     * every `step`-th after it. The first is found before the wait for the launch before, which hides the divisions. */
+    Place at = cta_place(p);
+    Work work = {.step = p->clusters,
+                 .tiles = p->tiles_m * p->tiles_n,
+                 .k_first = at.part,
+                 .k_step = p->parts,
+                 .k_tiles = p->k_tiles + (at.part < p->k_tiles_over)}; /* 0, where k is short */
+    next_tile(p, &work, (int)(blockIdx.x / (unsigned)(at.cm * at.cn * p->parts)));
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p->map_a);
         tma_prefetch_map(&p->map_b);
-        mbarrier_init(s->full, p->stages, 1);
-        mbarrier_init(s->empty, p->stages, consumers_of(SPLIT_K, bm) * at.cn);
-        mbarrier_init(&s->received, 1, 1); /* the arrival here */
+        mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
+        /* One thread of each consumer that reads what this producer loads, in its row and its column of the cluster. */
+        mbarrier_init(s->empty, stages, sharers_of(schedule, bm) * (at.cm + at.cn - 1));
+        if (schedule == PINGPONG) {
+            mbarrier_init(s->turn, 2, 128); /* the other consumer's threads */
+        } else if (schedule == SPLIT_K) {
+            mbarrier_init(&s->received, 1, 1); /* the arrival below */
+        }
         mbarrier_init_fence();
-        int own = min_int(p->share, bn / 8 - at.row * p->share);
-        mbarrier_arrive_expect_tx(&s->received, (at.cm - 1) * (own > 0 ? own : 0) * bm * 8 * (int)sizeof(float));
+        if (schedule == SPLIT_K) {
+            int own = min_int(p->share, bn / 8 - at.part * p->share);
+            mbarrier_arrive_expect_tx(&s->received,
+                                      (p->parts - 1) * (own > 0 ? own : 0) * bm * 8 * (int)sizeof(float));
+        }
     }
-    if (at.cn > 1) {
-        /* All wait for the barriers to exist, in the CTAs too whose A this one loads. */
+    /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
+    if (at.cm * at.cn > 1) {
         cluster_sync();
     } else {
-        /* The CTA waits for its barriers to exist. */
         __syncthreads();
-        /* Tells the other CTAs that they may send sums. */
-        cluster_arrive_relaxed();
+        if (schedule == SPLIT_K && sums_need_a_barrier(p)) {
+            /* Tells the other CTAs that they may send sums. */
+            cluster_arrive_relaxed();
+        }
     }
-    /* All of this launch wait until the launch before has ended. The next one may set up its CTAs as this one's end. */
+
+    /* All of this launch wait until the launch before has ended: it may write A or B, or read C. */
     grid_dependency_wait();
+    /* The next launch may set up its CTAs as this one's end. */
     grid_dependency_launch();
 
     if (warpgroup == 0) {
-        take_registers(1, SPLIT_K, bm, bn);
+        take_registers(1, schedule, bm, bn);
         if (warp == 0 && elect_one()) {
-            produce_part(p, s, &at, tile, k_tiles, bm, bn);
+            produce(p, s, &at, work, schedule, bm, bn);
         }
-        /* A warp waits for its elected lane: the cluster's barrier takes whole warps. */
-        __syncwarp();
-        if (at.cn == 1) {
-            cluster_wait(); /* so that its arrival has a wait: nothing here needs the others */
-        }
-    } else {
-        take_registers(0, SPLIT_K, bm, bn);
-        float acc[MAX_BN / 2];
-        multiply_part(p, s, &at, warpgroup - 1, k_tiles, acc, bm, bn);
-        if (at.cn == 1) {
-            /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up `received`. Sums
-             * sent before would come to no barrier, or to a CTA that has not started. */
+        if (schedule == SPLIT_K && sums_need_a_barrier(p)) {
+            /* A warp waits for its elected lane: the cluster's barrier takes whole warps. This arrival needs a wait,
+             * though nothing here needs the others. */
+            __syncwarp();
             cluster_wait();
         }
-        add_sums(p, s, &at, tile, acc, bm, bn);
+    } else {
+        take_registers(0, schedule, bm, bn);
+        consume(p, s, work, warpgroup - 1, schedule, bm, bn);
     }
 }
 
 #define TILE_KERNEL(V, kernel, schedule, bm, bn, ...)                                                                  \
-    static_assert((bm) == 128 || (bm) == 192 || ((bm) == 256 && schedule != SPLIT_K), "sharers_of() knows these");     \
+    static_assert((bm) % 64 == 0 && (bm) <= 256, "sharers_of() knows these");                                          \
     static_assert((bn) / 2 * (schedule == PINGPONG || (bm) == 256 ? (bm) / 64 / (schedule == PINGPONG ? 1 : 2) : 1) <= \
                       ((bm) == 192 ? 100 : 208),                                                                       \
                   "a consumer holds its part of a tile, and needs some 24 registers more");                            \
@@ -637,11 +560,7 @@ DEVICE void gemm_split(const Params *p, const int bm, const int bn) {
     static __global__ void __launch_bounds__(128 * (1 + (schedule == PINGPONG || (bm) == 256 ? 2 : (bm) / 64)),        \
                                              IS_SMALL(schedule, bm, bn) ? CTAS_PER_SM : 1)                             \
         kernel(const __grid_constant__ Params p) {                                                                     \
-        if (schedule == SPLIT_K) {                                                                                     \
-            gemm_split(&p, bm, bn);                                                                                    \
-        } else {                                                                                                       \
-            gemm(&p, schedule, bm, bn);                                                                                \
-        }                                                                                                              \
+        gemm(&p, schedule, bm, bn);                                                                                    \
     }                                                                                                                  \
     KERNEL_ENTRY(kernel, Params);
 EACH_KERNEL(TILE_KERNEL, )
@@ -672,8 +591,8 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
 
 static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 
-/* The choice for a problem; a thread remembers its last ones. All costs together take some 300 microseconds of the host, longer
- * than a small kernel. */
+/* The choice for a problem; a thread remembers its last ones. All costs together take some 300 microseconds of the
+ * host, longer than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
     static __thread struct {
         const Variant *v;
@@ -705,13 +624,10 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.tiles_n = ceil_div(p.g.n, v->bn * v->along_n);
     p.group = tile_group(v, g);
     p.swapped = v->schedule == SWAPPED;
-    p.cm = v->cluster / v->along_n, p.cn = v->along_n, p.log_cn = v->along_n / 2; /* of 1, 2 or 4 */
-    p.clusters = cta_count(v, g) / v->cluster;
-    if (v->schedule == SPLIT_K) {
-        p.k_tiles = ceil_div(g->k, BK) / p.cm, p.k_tiles_over = ceil_div(g->k, BK) % p.cm;
-        p.received = received_at(v), p.share = share_of(v->bn, p.cm);
-        p.stages = stages_in(v);
-    }
+    p.parts = parts_of(v), p.log_cm = along_m(v) / 2, p.log_cn = v->along_n / 2; /* of 1, 2 or 4 */
+    p.clusters = cta_count(v, g) / v->cluster, p.waves = ceil_div(p.tiles_m * p.tiles_n, p.clusters);
+    p.k_tiles = ceil_div(g->k, BK) / p.parts, p.k_tiles_over = ceil_div(g->k, BK) % p.parts;
+    p.stages = stages_in(v), p.share = share_of(v->bn, p.parts), p.received = received_at(v);
     p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
     int swapped = is_swapped(v);
     if (tensor_map_2d(&p.map_a, swapped ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK, SWIZZLE_128B,

@@ -13,8 +13,8 @@
  * another card with other numbers changes the order of the variants, not the result. */
 typedef struct {
     double all_at_once;   /* share by which products take longer where every SM multiplies: power */
-    double shared;        /* bytes per cycle between shared memory and the tensor cores and TMA of an SM */
     double out_of_l2;     /* bytes per cycle that L2 delivers to all SMs together */
+    double saved;         /* share of its reads that multicast saves where rows are whole lines of 128 bytes */
     double off_sector;    /* times as long L2 takes where rows begin off a sector of 32 bytes */
     double off_line;      /* times as long L2 takes where rows begin on a sector, but off a line of 128 bytes */
     double k_tile;        /* cycles of a k-tile on top of its products and bytes: barriers */
@@ -25,18 +25,18 @@ typedef struct {
     double exposed_store; /* cycles per element of C that is stored while nobody multiplies */
     double sum_sent;      /* cycles per partial sum that goes to another CTA */
 } Costs;
-static const Costs costs = {.all_at_once = 0.0625,
-                            .shared = 368,
+static const Costs costs = {.all_at_once = 0.0394,
                             .out_of_l2 = 11300,
-                            .off_sector = 2.83,
+                            .saved = 0.243,
+                            .off_sector = 2.5,
                             .off_line = 1.91,
                             .k_tile = 119,
                             .latency = 1640,
-                            .start = 4020,
-                            .cluster = 418,
+                            .start = 3550,
+                            .cluster = 325,
                             .hidden_store = 0.446,
                             .exposed_store = 0.267,
-                            .sum_sent = 0.293};
+                            .sum_sent = 0.272};
 
 /* Clusters that run at a time. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room
  * for. */
@@ -59,33 +59,32 @@ static inline int should_overlap(const Variant *v, const Gemm *g) {
     return 2.0 * g->m * g->n * g->k < (v->schedule == COOPERATIVE || v->schedule == SWAPPED ? 600e9 : 34e9);
 }
 
-/* About the longest of three times that overlap. */
-static inline double longest(double a, double b, double c) {
-    a *= a, b *= b, c *= c;
-    return sqrt(sqrt(a * a + b * b + c * c));
+/* About the longer of two times that overlap. */
+static inline double longer(double a, double b) {
+    a *= a, b *= b;
+    return sqrt(sqrt(a * a + b * b));
 }
 
-/* Cycles of a k-tile while `ctas` CTAs each have one: the longest of its products, its way through shared memory and
- * its way from L2; but no less than a load takes, divided by the loads in flight. */
+/* Cycles of a k-tile while `ctas` CTAs each have one: the longer of its products and its way from L2; but no less than
+ * a load takes, divided by the loads in flight. */
 static inline double k_tile_cycles(const Costs *c, const Variant *v, const Gemm *seen, double ctas) {
     int pitch = seen->lda | seen->ldb;
     double busy = fmin(ctas / seen->sm_count, 1), on_sm = fmax(ctas / seen->sm_count, 1);
     double products = on_sm * v->bm * v->bn * 64.0 / 2048 * (1 + c->all_at_once * busy);
-    double shared = on_sm * (v->bm + v->bn + v->bm / 64 * (64 + v->bn)) * 128 / c->shared;
-    /* Where rows are whole lines, L2 serves SMs that read the same ones at about the same time by one read, cluster or
-     * not. */
-    double rows_read = pitch % 64 == 0 ? v->bm + v->bn : (double)v->bm / v->along_n + (double)v->bn / along_m(v);
-    double from_l2 = ctas * rows_read * 128 / c->out_of_l2;
+    /* Where rows are whole lines, L2 serves SMs that read the same ones at about the same time by one read, mostly:
+     * then multicast saves less. */
+    double rows = v->bm + v->bn, own = (double)v->bm / v->along_n + (double)v->bn / along_m(v);
+    double from_l2 = ctas * (pitch % 64 == 0 ? rows + c->saved * (own - rows) : own) * 128 / c->out_of_l2;
     from_l2 *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
-    return longest(longest(products, shared, from_l2) + c->k_tile, c->latency / stages_in(v) * on_sm, 0);
+    return longer(longer(products, from_l2) + c->k_tile, c->latency / stages_in(v) * on_sm);
 }
 
 /* Estimated cycles of a launch of which `room` clusters run at a time: in waves, of which the last one may have
  * fewer. */
 static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, int room) {
     Gemm seen = seen_by(v, g);
-    int parts = v->schedule == SPLIT_K ? v->cluster / v->along_n : 1;
-    int clusters = tile_count(v, g), waves = ceil_div(clusters, room), last = clusters - (waves - 1) * room;
+    int parts = parts_of(v), clusters = tile_count(v, g);
+    int waves = ceil_div(clusters, room), last = clusters - (waves - 1) * room;
     double k_tiles = ceil_div(ceil_div(g->k, 64), parts), elements = (double)v->bm * v->bn * v->on_sm;
     double cycles = k_tiles * k_tile_cycles(c, v, &seen, (double)last * v->cluster);
     if (waves > 1) {

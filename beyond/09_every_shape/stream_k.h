@@ -12,10 +12,12 @@ enum { STREAM_FLAGS = 4096 }; /* bytes of the workspace before the sums: a flag 
 
 /* A role's way through the pieces of tiles. */
 typedef struct {
-    int index, first, k_tiles; /* of the piece: its tile, its first k-tile and how many it has */
-    int next, step, whole;     /* the next whole tile, from one to the next, and how many there are */
-    int at, end, base;         /* what is left of the run, counted in k-tiles from tile `base` on */
-    int of_tile;               /* k-tiles of a tile */
+    Tile tile;                    /* of the piece */
+    int k_first, k_step, k_tiles; /* its first k-tile, 1, and how many it has */
+    int index, tiles;             /* the tile's number, and how many there are: after the last piece no less */
+    int next, step, whole;        /* the next whole tile, from one to the next, and how many there are */
+    int at, end, base;            /* what is left of the run, counted in k-tiles from tile `base` on */
+    int of_tile;                  /* k-tiles of a tile */
 } Work;
 
 /* Where the run of this CTA begins, in k-tiles. */
@@ -29,23 +31,26 @@ DEVICE int stream_length(int tiles, int of_tile) {
 DEVICE Work stream_work(int tiles, int of_tile) {
     int length = stream_length(tiles, of_tile), cta = (int)blockIdx.x, ctas = (int)gridDim.x;
     int base = tiles - length / of_tile;
-    Work work = {.next = cta, .step = ctas, .whole = base / ctas, .base = base};
+    Work work = {.k_step = 1, .tiles = tiles, .next = cta, .step = ctas, .whole = base / ctas, .base = base};
     work.at = run_begin(cta, length), work.end = run_begin(cta + 1, length), work.of_tile = of_tile;
     return work;
 }
 
-/* Goes on to the next piece; 0 if there is none. */
-DEVICE int next_tile(Work *work) {
+/* Goes on to the next piece. */
+DEVICE void next_tile(const Params *p, Work *work) {
     if (work->whole > 0) {
         work->whole--;
-        work->index = work->next, work->first = 0, work->k_tiles = work->of_tile;
+        work->index = work->next, work->k_first = 0, work->k_tiles = work->of_tile;
         work->next += work->step;
-        return 1;
+    } else {
+        work->index = work->base + work->at / work->of_tile, work->k_first = work->at % work->of_tile;
+        work->k_tiles = min_int(work->of_tile - work->k_first, work->end - work->at);
+        work->at += work->k_tiles;
+        work->index = work->k_tiles > 0 ? work->index : work->tiles;
     }
-    work->index = work->base + work->at / work->of_tile, work->first = work->at % work->of_tile;
-    work->k_tiles = min_int(work->of_tile - work->first, work->end - work->at);
-    work->at += work->k_tiles;
-    return work->k_tiles > 0;
+    if (work->index < work->tiles) {
+        work->tile = tile_at(work->index, p->tiles_m, p->tiles_n, p->group);
+    }
 }
 
 /* The sums that consumer `consumer` of a CTA sends, four for each of `count` / 4 places and each thread; and its

@@ -6,7 +6,8 @@
  *                192, and 200; 256 rows and every multiple of 8 from 136 to 208, as a step weighs most where tiles are
  *                largest. Each is launched as it is, and with A and B swapped.
  *   split K      A and B swapped, so that a tile is as narrow as A has rows: 128 rows of B and every multiple of 8 rows
- *                of A up to 104; 192 rows of B and every second one of these from 24 on.
+ *                of A up to 104; 192 rows of B and every multiple of 8 from 24 to 104; 64 rows of B and every multiple
+ *                of 16 up to 96.
  * A kernel is compiled for its tile. How CTAs share is said at launch: each way is a *variant*. */
 #ifndef TILES_H
 #define TILES_H
@@ -31,9 +32,14 @@ typedef enum {
     T(__VA_ARGS__, 8) T(__VA_ARGS__, 16) T(__VA_ARGS__, 24) T(__VA_ARGS__, 32) T(__VA_ARGS__, 40)            \
     T(__VA_ARGS__, 48) T(__VA_ARGS__, 56) T(__VA_ARGS__, 64) T(__VA_ARGS__, 72) T(__VA_ARGS__, 80)           \
     T(__VA_ARGS__, 88) T(__VA_ARGS__, 96)
-#define BY_16_FROM_64_TO_112(T, ...) T(__VA_ARGS__, 64) T(__VA_ARGS__, 80) T(__VA_ARGS__, 96) T(__VA_ARGS__, 112)
-#define BY_16_FROM_128_TO_192(T, ...)                                                                        \
-    T(__VA_ARGS__, 128) T(__VA_ARGS__, 144) T(__VA_ARGS__, 160) T(__VA_ARGS__, 176) T(__VA_ARGS__, 192)
+#define BY_16_TO_96(T, ...)                                                                                 \
+    T(__VA_ARGS__, 16) T(__VA_ARGS__, 32) T(__VA_ARGS__, 48) T(__VA_ARGS__, 64) T(__VA_ARGS__, 80) T(__VA_ARGS__, 96)
+#define BY_8_FROM_48_TO_104(T, ...)                                                                         \
+    T(__VA_ARGS__, 48) T(__VA_ARGS__, 56) T(__VA_ARGS__, 64) T(__VA_ARGS__, 72) T(__VA_ARGS__, 80)           \
+    T(__VA_ARGS__, 88) T(__VA_ARGS__, 96) T(__VA_ARGS__, 104)
+#define BY_32_FROM_64_TO_192(T, ...)                                                                        \
+    T(__VA_ARGS__, 64) T(__VA_ARGS__, 96) T(__VA_ARGS__, 128) T(__VA_ARGS__, 160) T(__VA_ARGS__, 192)
+#define BY_32_FROM_80_TO_176(T, ...) T(__VA_ARGS__, 80) T(__VA_ARGS__, 112) T(__VA_ARGS__, 144) T(__VA_ARGS__, 176)
 
 /* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, on_sm, cm,
  * cn) for each of its variants. on_sm: CTAs that an SM has room for. With two, each has half of the shared memory, and
@@ -41,28 +47,30 @@ typedef enum {
  * multicast, and along n, which share A. With SPLIT_K cm is the number of parts of k: as many CTAs have one tile, and
  * add up their sums. */
 #define EACH_KERNEL(K, V)                                                                                    \
-    BY_16_FROM_128_TO_192(PINGPONG_TILE, K, V, 128) PINGPONG_TILE(K, V, 128, 208)                            \
-    BY_16_FROM_64_TO_112(COOPERATIVE_TILE, K, V, 128) BY_16_FROM_128_TO_192(COOPERATIVE_TILE, K, V, 128)     \
-    COOPERATIVE_TILE(K, V, 128, 208) COOPERATIVE_TILE(K, V, 128, 224)                                        \
-    COOPERATIVE_TILE(K, V, 128, 240) COOPERATIVE_TILE(K, V, 128, 256)                                        \
-    BY_16_FROM_64_TO_112(COOPERATIVE_TILE, K, V, 192) BY_16_FROM_128_TO_192(COOPERATIVE_TILE, K, V, 192)     \
+    PINGPONG_TILE(K, V, 128, 128) PINGPONG_TILE(K, V, 128, 144) PINGPONG_TILE(K, V, 128, 160)                \
+    PINGPONG_TILE(K, V, 128, 176) PINGPONG_TILE(K, V, 128, 192) PINGPONG_TILE(K, V, 128, 208)                \
+    BY_32_FROM_64_TO_192(B_SHARED_TILE, K, V, 128) BY_32_FROM_80_TO_176(COOPERATIVE_TILE, K, V, 128)         \
+    COOPERATIVE_TILE(K, V, 128, 208) B_SHARED_TILE(K, V, 128, 224)                                           \
+    COOPERATIVE_TILE(K, V, 128, 240) B_SHARED_TILE(K, V, 128, 256)                                           \
+    BY_32_FROM_64_TO_192(B_SHARED_TILE, K, V, 192) BY_32_FROM_80_TO_176(COOPERATIVE_TILE, K, V, 192)         \
     A_SHARED_TILE(K, V, 192, 200)                                                                            \
     A_SHARED_TILE(K, V, 256, 136) COOPERATIVE_TILE(K, V, 256, 144) A_SHARED_TILE(K, V, 256, 152)             \
-    COOPERATIVE_TILE(K, V, 256, 160) A_SHARED_TILE(K, V, 256, 168) COOPERATIVE_TILE(K, V, 256, 176)          \
-    A_SHARED_TILE(K, V, 256, 184) COOPERATIVE_TILE(K, V, 256, 192) A_SHARED_TILE(K, V, 256, 200)             \
+    B_SHARED_TILE(K, V, 256, 160) A_SHARED_TILE(K, V, 256, 168) COOPERATIVE_TILE(K, V, 256, 176)             \
+    A_SHARED_TILE(K, V, 256, 184) B_SHARED_TILE(K, V, 256, 192) A_SHARED_TILE(K, V, 256, 200)                \
     COOPERATIVE_TILE(K, V, 256, 208)                                                                         \
-    BY_8_TO_96(SMALL_TILE, K, V, 128) SPLIT_TILE(K, V, 128, 104)                                             \
-    SMALL_TILE(K, V, 192, 24) SMALL_TILE(K, V, 192, 40) SPLIT_TILE(K, V, 192, 56)                            \
-    SPLIT_TILE(K, V, 192, 72) SPLIT_TILE(K, V, 192, 88) SPLIT_TILE(K, V, 192, 104)
+    BY_8_TO_96(SMALL_TILE, K, V, 128) SPLIT_TILE(K, V, 128, 104) BY_16_TO_96(SMALL_TILE, K, V, 64)           \
+    SMALL_TILE(K, V, 192, 24) SMALL_TILE(K, V, 192, 32) SMALL_TILE(K, V, 192, 40)                            \
+    BY_8_FROM_48_TO_104(SPLIT_TILE, K, V, 192)
 /* clang-format on */
 #define PINGPONG_TILE(K, V, bm, bn) K(V, pingpong_##bm##x##bn, PINGPONG, bm, bn, IN_PAIRS)
 #define COOPERATIVE_TILE(K, V, bm, bn) K(V, cooperative_##bm##x##bn, COOPERATIVE, bm, bn, IN_CLUSTERS)
+#define B_SHARED_TILE(K, V, bm, bn) K(V, cooperative_##bm##x##bn, COOPERATIVE, bm, bn, IN_COLUMNS)
 #define A_SHARED_TILE(K, V, bm, bn) K(V, cooperative_##bm##x##bn, COOPERATIVE, bm, bn, IN_ROWS)
 #define SPLIT_TILE(K, V, bm, bn) K(V, split_##bm##x##bn, SPLIT_K, bm, bn, IN_PARTS)
 #define SMALL_TILE(K, V, bm, bn) K(V, split_##bm##x##bn, SPLIT_K, bm, bn, IN_PARTS_TWICE)
 
 /* The variants of a kernel. Each CTA copies whole repetitions of the swizzle, 8 rows: so B of 200 columns is not
- * shared. */
+ * shared, and four CTAs share it where its width is a multiple of 32. */
 #define EACH_VARIANT(V) EACH_KERNEL(SHARED, V)
 #define SHARED(V, kernel, schedule, bm, bn, sharing) sharing(V, kernel, schedule, bm, bn)
 #define IN_PAIRS(V, kernel, ...)             \
@@ -76,6 +84,9 @@ typedef enum {
     V(name "_cluster_2x1", kernel, __VA_ARGS__, 1, 2, 1) \
     V(name "_cluster_2x2", kernel, __VA_ARGS__, 1, 2, 2) \
     V(name "_cluster_2x4", kernel, __VA_ARGS__, 1, 2, 4)
+#define ALONG_FOUR_ROWS(V, name, kernel, ...)            \
+    V(name "_cluster_4x1", kernel, __VA_ARGS__, 1, 4, 1) \
+    V(name "_cluster_4x2", kernel, __VA_ARGS__, 1, 4, 2)
 #define IN_ROWS(V, kernel, schedule, bm, bn)             \
     ALONG_A_ROW(V, #kernel, kernel, COOPERATIVE, bm, bn) \
     ALONG_A_ROW(V, "swapped_" #bm "x" #bn, kernel, SWAPPED, bm, bn)
@@ -83,6 +94,10 @@ typedef enum {
     IN_ROWS(V, kernel, schedule, bm, bn)                    \
     ALONG_TWO_ROWS(V, #kernel, kernel, COOPERATIVE, bm, bn) \
     ALONG_TWO_ROWS(V, "swapped_" #bm "x" #bn, kernel, SWAPPED, bm, bn)
+#define IN_COLUMNS(V, kernel, schedule, bm, bn)              \
+    IN_CLUSTERS(V, kernel, schedule, bm, bn)                 \
+    ALONG_FOUR_ROWS(V, #kernel, kernel, COOPERATIVE, bm, bn) \
+    ALONG_FOUR_ROWS(V, "swapped_" #bm "x" #bn, kernel, SWAPPED, bm, bn)
 #define IN_PARTS(V, kernel, ...) PARTS_OF(V, kernel, "", __VA_ARGS__, 1)
 #define IN_PARTS_TWICE(V, kernel, ...)      \
     PARTS_OF(V, kernel, "", __VA_ARGS__, 1) \
@@ -117,7 +132,8 @@ static inline Gemm seen_by(const Variant *v, const Gemm *g) {
     return seen;
 }
 
-/* CTAs of a cluster that share B: neighbours along m. */
+/* CTAs of a cluster that have one tile, each a part of its k; and those that share B: neighbours along m. */
+static inline int parts_of(const Variant *v) { return v->schedule == SPLIT_K ? v->cluster / v->along_n : 1; }
 static inline int along_m(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster / v->along_n; }
 
 /* What clusters take at a time of C: each a tile for each of its CTAs, or with SPLIT_K one. */
@@ -127,7 +143,7 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
 }
 
 /* Kernels that need so few registers that an SM has room for two CTAs. */
-#define IS_SMALL(schedule, bm, bn) ((schedule) == SPLIT_K && (bn) <= ((bm) == 128 ? 96 : 40))
+#define IS_SMALL(schedule, bm, bn) ((schedule) == SPLIT_K && (bn) <= ((bm) == 192 ? 40 : 96))
 
 /* Shared memory of a CTA that has an SM for itself, and of one of two on an SM; and what is in it. */
 enum { WHOLE_BYTES = 225 * 1024, HALF_BYTES = 113 * 1024 };
@@ -146,7 +162,7 @@ static inline int shared_bytes_of(const Variant *v) { return v->on_sm == 2 ? HAL
 
 /* The sums that a CTA receives lie at the end of its shared memory, and may reach into the ring. */
 static inline int received_at(const Variant *v) {
-    int parts = v->cluster / v->along_n;
+    int parts = parts_of(v);
     return shared_bytes_of(v) - (parts - 1) * share_of(v->bn, parts) * v->bm * 8 * (int)sizeof(float);
 }
 

@@ -72,7 +72,7 @@ static void refuse_problems(void) {
     REFUSED(p.workspace_bytes = 15, "workspace_bytes is 15: accepted are 16 and more");
     REFUSED(p.workspace_bytes = 0, "workspace_bytes is 0: accepted are 16 and more");
     REFUSED(p.plan = -1, "plan is -1: accepted are 0 and what gemm09_plan() has written");
-    REFUSED(p.plan = 1000, "plan is 1000: accepted are 0 and what gemm09_plan() has written");
+    REFUSED(p.plan = 2000, "plan is 2000: accepted are 0 and what gemm09_plan() has written");
     launched(NULL, "problem is NULL");
     /* gemm09_plan() looks at the same. */
     Gemm09Problem p = good();

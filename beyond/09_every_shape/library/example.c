@@ -1,10 +1,11 @@
 /* example - libgemm09 in a C program: the same product on two streams at once, compared with a sum in fp64; then by
  * plans, which are measured once and kept in a file.
  *
- * Run           make library, then build/release/library/example [FILE]      FILE: plans are loaded from it, and saved to it
+ * Run           make library, then build/release/library/example [FILE]
+ *               FILE: plans are loaded from it, and saved to it
  *
- * It prints a line for each size, then how many plans it had. example_torch.py makes the same matrices, and has to print the same
- * lines: with the same file, all bits are the same. */
+ * It prints a line for each size, then how many plans it had. example_torch.py makes the same matrices, and has to print
+ * the same lines: with the same file, all bits are the same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static void must09(Gemm09Status status, const char *text) {
 
 static int padded(int columns) { return (columns + 7) / 8 * 8; }
 
-/* The index-th element of matrix `seed`: -128 to 127, divided by 1 to 128. bf16 has each of these, but fp32 has not all sums
- * of their products: another order of adding up would show. */
+/* The index-th element of matrix `seed`: -128 to 127, divided by 1 to 128. bf16 has each of these, but fp32 has not all
+ * sums of their products: another order of adding up would show. */
 static float element(uint32_t index, uint32_t seed) {
     uint32_t h = index * 2654435761u + seed * 40503u;
     return ldexpf((float)((int)(h >> 24) - 128), -(int)(h >> 16 & 7));

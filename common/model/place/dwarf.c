@@ -1,5 +1,5 @@
-/* dwarf.c - sections of the program's file, and the encodings of DWARF. For little-endian machines, as both are for
- * which fiber.c can switch stacks. */
+/* dwarf.c - sections of the program's file, and the encodings of DWARF. Little-endian machines, as both that have a
+ * switch of their own are. */
 #include "dwarf.h"
 
 #include <elf.h>

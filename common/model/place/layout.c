@@ -1,7 +1,7 @@
 /* layout.c - finds a struct in the program's debug information (.debug_info) and walks into it.
  *
  * A unit is a tree of entries in a row; an entry begins with a number that selects its form from the unit's table of
- * abbreviations. Only entries that lead from a type's name to its members are used; the others are skipped. */
+ * abbreviations. Only what leads from a type's name to its members is looked at; the rest is stepped over. */
 #include "layout.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ typedef struct {
     const uint8_t *at, *next;
 } Entry;
 
-/* The abbreviation with this code, after the code. */
+/* The abbreviation with this code, behind its code. */
 static Bytes abbreviation(const Unit *unit, uint64_t code) {
     Bytes table = dwarf_section(".debug_abbrev");
     dwarf_skip(&table, unit->abbreviations);
@@ -101,8 +101,8 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
 
 static Entry type_entry(const Unit *unit, uint64_t type) { return read_entry(unit, unit->begin + type); }
 
-/* The first byte after an entry and its children. */
-static const uint8_t *after(const Unit *unit, const Entry *entry) {
+/* Steps over an entry's children. */
+static const uint8_t *behind(const Unit *unit, const Entry *entry) {
     const uint8_t *p = entry->next;
     int depth = entry->children ? 1 : 0;
     while (depth > 0 && p < unit->entries.end) {
@@ -119,7 +119,7 @@ static int next_child(const Unit *unit, const Entry *entry, Entry *child) {
     if (!entry->children) {
         return 0;
     }
-    *child = read_entry(unit, child->at == NULL ? entry->next : after(unit, child));
+    *child = read_entry(unit, child->at == NULL ? entry->next : behind(unit, child));
     return child->tag != 0;
 }
 
@@ -146,7 +146,7 @@ static uint64_t type_size(const Unit *unit, uint64_t type, int depth) {
                                                                    : entry.size;
 }
 
-/* Appends the name of byte `offset` of the type. */
+/* Appends what lies at `offset` of the type. */
 static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *joint, char *text, size_t size,
                  int depth) {
     Entry entry = type_entry(unit, type);
@@ -269,7 +269,7 @@ int layout_members(const char *file, const char *type, ModelMember *list, int mo
     return count;
 }
 
-/* Does a typedef name the enum? */
+/* Has the enum a name by a typedef? */
 static int is_named(const Unit *unit, const Entry *root, uint64_t type) {
     for (Entry entry = NO_CHILD; next_child(unit, root, &entry);) {
         if (entry.tag == TAG_TYPEDEF && entry.type == type) {

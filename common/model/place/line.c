@@ -45,7 +45,7 @@ typedef struct {
     Bytes program;
 } Unit;
 
-/* Reads one unit and moves *all past it; 0 if there is none or its form is not known here. */
+/* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
     Bytes b;
     int version = dwarf_unit(all, &b);
@@ -56,7 +56,7 @@ static int read_unit(Bytes *all, Unit *unit) {
     unit->program = (Bytes){b.p + header, b.end};
     b.end = b.p + header;
     unit->min_length = (int)dwarf_number(&b, 1);
-    dwarf_number(&b, version == 4 ? 2 : 1); /* operations per instruction, is_stmt: not used */
+    dwarf_number(&b, version == 4 ? 2 : 1); /* operations an instruction, is_stmt: not asked */
     unit->line_base = (int8_t)dwarf_number(&b, 1);
     unit->line_range = (int)dwarf_number(&b, 1);
     unit->opcode_base = (int)dwarf_number(&b, 1);
@@ -126,8 +126,8 @@ static int is_code(Site site) { return site >= device.image.code_begin && site <
 
 static const char *literal(Site site) { return (const char *)(device.image.base + site); }
 
-/* The i-th of a list of names from 1 on; the list moves past it; empty if there are fewer. Three numbers follow a
- * file's name, of which the first is its directory. */
+/* The i-th of a list of names from 1 on, which moves behind it; empty if there are fewer. Behind a file's name stand
+ * three numbers, of which the first is its directory. */
 static const char *name_at(Bytes *list, uint64_t i, int numbers, uint64_t *directory) {
     const char *name = "";
     for (; i > 0 && *(name = dwarf_string(list)) != '\0'; i--) {
@@ -139,8 +139,7 @@ static const char *name_at(Bytes *list, uint64_t i, int numbers, uint64_t *direc
     return name;
 }
 
-/* The file by the name that the compiler was given, relative to where it ran, which is directory 0. 0 if there is
- * none. */
+/* The file as the compiler was told it: relative to where it ran, which is directory 0. 0 if there is none. */
 static int file_name(const Unit *unit, uint64_t i, char *text, size_t size) {
     Bytes directories = unit->names, files = unit->names;
     uint64_t d = 0;

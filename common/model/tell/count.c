@@ -1,9 +1,9 @@
 /* count.c - what a launch did, in numbers.
  *
- * Warp-wide instructions and the actions of single threads are added up. An ordinary access is seen once for each lane,
- * and lanes run one after the other. So the accesses of one instruction are collected until the warp is together again,
- * at the next instruction that all lanes execute. Then their banks, lines and sectors are counted as the hardware has
- * them. */
+ * Warp-wide instructions and what a single thread does are just added up. An ordinary access is seen once for each
+ * lane, and lanes run one after the other; what belongs to one instruction of the warp is collected until the warp is
+ * together again, at the next instruction that all lanes execute, and then looked at as the hardware would: which
+ * banks, lines, sectors. */
 #include "count.h"
 
 #include <stdlib.h>
@@ -303,7 +303,7 @@ ON(count, MBARRIER_ARRIVE) {
 }
 ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0; }
 
-/* Counts that grow by one each time. */
+/* What is one each time that it happens. */
 ON(count, MBARRIER_COMPLETE) {
     static const ModelCount which[EVENT_KINDS] = {
         [EVENT_MBARRIER_COMPLETE] = COUNT_MBARRIER_PHASES,
@@ -338,7 +338,7 @@ ON(count, WARP_ACCESS) {
     count_group(&g);
 }
 
-/* The count of an exchange; 0: it has none. */
+/* What is counted of an exchange, each time that it happens; 0: nothing. */
 ON(count, EXCHANGE) {
     static const ModelCount which[WARP_INSTRUCTION_COUNT] = {[WARP_SHUFFLE] = COUNT_SHUFFLES};
     ModelCount counted = which[e->warp->meeting->instruction];

@@ -1,8 +1,8 @@
 /* depends.c - what a thread did that another schedule may change. model_depends() (model_host.h) reports it.
  *
- * From an mbarrier a kernel learns only that a phase is complete, if each answer "no" is followed by the same question
- * or by a wait, and the thread has kept nothing of the answer until then (schedule.c compares its stack and registers).
- * A question that was never answered with no may be part of such a loop, or not. */
+ * Of an mbarrier a kernel learns nothing but that a phase is complete, if each no is followed by the same question, for
+ * which the thread has kept nothing of the no (schedule.c compares its stack and registers), or by a wait, for which
+ * the same holds. A question of which no run has shown that may be such a loop, or not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +15,17 @@
 
 typedef struct {
     Site site;
-    int waits;  /* after a no came the same question, or a wait, and nothing of the no was kept */
-    int used;   /* after a no came something else */
-    int counts; /* after a no came the same question, and something was kept: a count of them */
+    int waits;  /* a no was followed by the same question, or by a wait, and nothing of it was kept */
+    int used;   /* ... by something else */
+    int counts; /* ... by the same question, and something was kept: a count of them */
 } Question;
 
 static struct {
     Question *question;
     int questions, capacity;
-    int launches;     /* that the answer of model_depends() is about */
+    int launches;     /* that a claim is about */
     int in_vain;      /* threads whose last question was answered with no */
-    const char *what; /* the first dependence that is no question; NULL: none */
+    const char *what; /* the first other thing; NULL: none */
     Site site;
 } seen;
 
@@ -65,7 +65,7 @@ ON(depends, MBARRIER_WAIT) {
 HEARS(depends, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(depends, MBARRIER_ASKED) {
-    enum { LIKE_A_LOOP = 3 }; /* the compiler may have peeled the first turns of a loop */
+    enum { LIKE_A_LOOP = 3 }; /* the first turns of one may be compiled apart */
     Thread *t = e->thread;
     Question *q = question_at(e->site);
     q->waits |= t->poll.loops;

@@ -1,9 +1,9 @@
 /* laps.c - how often each ring of mbarriers has wrapped around, and which kernels have run. model_unreached()
  * (model_host.h) names what they have not reached.
  *
- * A ring is an array of mbarriers of one mbarrier_init(). It has wrapped around as often as its slowest barrier has
- * completed a phase, in the CTA where that number is highest. Only from the second lap on does a producer refill a
- * stage that a consumer may still read, and do waits use both parities. */
+ * A ring is an array of mbarriers of one mbarrier_init(). It has wrapped around as often as the slowest of
+ * them has completed a phase, in the CTA where that is most: only from the second lap on is a stage refilled that
+ * somebody may still read, and waited for by both parities. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

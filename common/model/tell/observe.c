@@ -1,4 +1,4 @@
-/* observe.c - fills in a ModelObserver; see model_explain.h. */
+/* observe.c - the observer's eyes; see model_explain.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ ON(observe, SHARED_MEMORY) {
     o->shared_variable = l->shared_variable;
 }
 
-/* Adds a fact to a list if there is room, and no other begins with the same `key` bytes. */
+/* Adds a fact to a list if there is room, and no other has the same `key` bytes at its begin. */
 static void note(void *list, int *count, int most, const void *fact, size_t bytes, size_t key) {
     int i = 0;
     while (i < *count && memcmp((char *)list + (size_t)i * bytes, fact, key) != 0) {
@@ -231,7 +231,7 @@ ON(observe, TMA_LOAD) {
     ModelObserver *o = observer();
     const TmaLoad *load = e->load;
     for (int i = 0; i < load->targets; i++) {
-        /* A box wholly outside of the matrix reads nothing, but belongs to a tile. */
+        /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
         if (load->map.base == (uintptr_t)o->a || load->map.base == (uintptr_t)o->b) {
             observe_row(o, e->thread, load->map.base == (uintptr_t)o->a, load->copy.coord[1]);
         }
@@ -248,7 +248,7 @@ ON(observe, TMA_LOAD) {
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 
-/* The thread that wrote this byte last, and how. */
+/* Who wrote this byte last. */
 static const char *writer_of(const Cta *cta, uint32_t offset, Doer *who) {
     const Access write = shared_writer(cta, offset);
     const Thread *t = component_owner(cta->cluster, write.issuer)->thread;

@@ -1,7 +1,7 @@
 /* steps.c - when things happen, and events of it for a timeline (model_trace.h).
  *
- * Time is in steps of a rough table of costs (costs.h): it shows order and overlap, not speed. This
- * file works only if ModelOptions.trace or count is set. */
+ * Time is in steps of a rough table of costs (costs.h): it shows order and overlap, not speed. Nobody measures unless
+ * ModelOptions.trace or count is set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +162,7 @@ ON(steps, CONFIGURED) {
     memset(sm, 0, sizeof sm);
 }
 
-/* A launch begins when the previous one has ended on all SMs; a launch that may overlap it begins where an SM is
- * free. */
+/* A launch begins when the one before has ended on all SMs; one that may overlap it, where an SM is free. */
 static void launch_follows(void) {
     uint64_t end = 0;
     for (int i = 0; i < MAX_SMS; i++) {
@@ -194,7 +193,7 @@ ON(steps, LAUNCH_BEGIN) {
     for (int i = 0; i < MAX_SMS; i++) {
         sm[i].taken = 0;
     }
-    /* For a timeline, eager follows the order of the threads' time, so that units that several warps share serve them
+    /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them
      * in that order. */
     if (device.options.trace && device.options.policy == MODEL_EAGER) {
         device.order = time_of;
@@ -208,7 +207,7 @@ ON(steps, SHUTDOWN) {
     capacity = 0;
 }
 
-/* The model runs CTAs one after the other; on the timeline each begins on the SM that is free first. */
+/* CTAs run here one after the other; on the timeline each begins where an SM is free first. */
 static void take_sm(Cta *cta) {
     CtaSteps *s = cta->steps;
     int first = launch_of(cta)->facts.device * device.sms;
@@ -325,7 +324,7 @@ HEARS(steps, CLUSTER_ACCESS, on_SHARED_ACCESS);
 
 /* ---- warps ------------------------------------------------------------------------------------------------------- */
 
-/* The lanes continue together, at `from` or later, and take `cost` steps. Returns when they began. */
+/* The lanes go on together, not before `from`, and take `cost` steps. Returns when they began. */
 static uint64_t together(Warp *w, uint64_t from, uint64_t cost) {
     uint64_t begin = from;
     for (int lane = 0; lane < w->lanes; lane++) {
