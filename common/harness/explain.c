@@ -24,12 +24,6 @@ enum {
 /* What the traced elements of A and B hold, exact in bf16 as is their product. */
 static const float A_VALUE = 3, B_VALUE = 5;
 
-static bf16 bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (bf16)(bits >> 16);
-}
-
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 /* Of A and of B. */
@@ -209,20 +203,22 @@ static GemmStatus find_kernel(Explanation *e, int row, int column) {
     return status;
 }
 
-/* Every accumulator of the CTA becomes a number; what arrives in C says whose it holds. */
-static GemmStatus read_number(Explanation *e, const ElementPath *path, Numbering number, int *got) {
-    int first = path->cta / e->launch->cluster * e->launch->cluster;
-    forget(e, e->seen);
-    e->seen->number = number;
+/* Runs the cluster of the CTA until it has written the element. */
+static GemmStatus run_cluster(Explanation *e, const ElementPath *path, int k) {
+    const int cluster = e->launch->cluster;
     e->seen->c_at = c_at(e, path->row, path->column);
     e->seen->stop_when_stored = 1;
     e->seen->low = path->low;
     e->seen->high = path->high;
-    GemmStatus status = launch(e, e->seen, 1, first, e->launch->cluster);
-    uint32_t bits = (uint32_t)*c_at(e, path->row, path->column) << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    *got = (int)value - 1;
+    return launch(e, e->seen, k, path->cta / cluster * cluster, cluster);
+}
+
+/* Every accumulator of the CTA becomes a number; what arrives in C says whose it holds. */
+static GemmStatus read_number(Explanation *e, const ElementPath *path, Numbering number, int *got) {
+    forget(e, e->seen);
+    e->seen->number = number;
+    GemmStatus status = run_cluster(e, path, 1);
+    *got = (int)bf16_value(*c_at(e, path->row, path->column)) - 1;
     return status;
 }
 
@@ -251,22 +247,15 @@ static GemmStatus trace(Explanation *e, ElementPath *path) {
     forget(e, seen);
     seen->a_at = a;
     seen->b_at = b;
-    seen->c_at = c_at(e, path->row, path->column);
-    seen->a_value = bits_of(A_VALUE);
-    seen->b_value = bits_of(B_VALUE);
-    seen->stop_when_stored = 1;
+    seen->a_value = *a = round_to_bf16((double)A_VALUE);
+    seen->b_value = *b = round_to_bf16((double)B_VALUE);
     seen->cta = path->cta;
     seen->thread = path->thread;
     seen->index = path->index;
-    seen->low = path->low;
-    seen->high = path->high;
-    *a = seen->a_value;
-    *b = seen->b_value;
-    GemmStatus status =
-        launch(e, seen, e->gemm.k, path->cta / e->launch->cluster * e->launch->cluster, e->launch->cluster);
+    GemmStatus status = run_cluster(e, path, e->gemm.k);
     *a = *b = 0;
     path->tile = seen->tile_number;
-    path->is_right = *c_at(e, path->row, path->column) == bits_of(A_VALUE * B_VALUE);
+    path->is_right = *c_at(e, path->row, path->column) == round_to_bf16((double)(A_VALUE * B_VALUE));
     if (path->accumulators > 0) {
         path->is_right = path->is_right && path->tile < seen->values && path->tile < FACT_VALUES &&
                          seen->value[path->tile] == A_VALUE * B_VALUE && seen->operand_a.found &&
