@@ -10,7 +10,8 @@ SEVERAL_PROGRAMS := $(if $(HAVE_NVCC),$(SEVERAL)_ranks $(if $(MPI_FLAGS),$(SEVER
 
 12: $(SEVERAL_PROGRAMS)
 MORE_PROGRAMS += $(SEVERAL_PROGRAMS)
-$(SEVERAL_PROGRAMS:beyond/12_several_gpus/%=$(B)/harness/%.o): $(B)/harness/%.o: beyond/12_several_gpus/%.c $(CC_STAMP) $(BACKEND_STAMP)
+$(SEVERAL_PROGRAMS:beyond/12_several_gpus/%=$(B)/harness/%.o): \
+        $(B)/harness/%.o: beyond/12_several_gpus/%.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,-I$(CUDA_INCLUDE) $(filter -I% -D%,$(MPI_FLAGS)))
 
 comma := ,

@@ -21,11 +21,13 @@ $(REFUSAL_TEST): $(REFUSAL_TEST).o $(LIBRARY)/libgemm09.so
 $(LIBRARY_GPU_TEST).o: tests/library/on_device.c $(LIBRARY_SOURCE)/gemm09.h tests/unit/tap.h $(NVCC_STAMP)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -Xcompiler=-std=c11$(comma)-D_GNU_SOURCE$(comma)-O2$(comma)-Wall$(comma)-Wextra$(comma)-Werror -Itests/unit \
+	$(Q)$(NVCC) -Xcompiler=-std=c11$(comma)-D_GNU_SOURCE$(comma)-O2$(comma)-Wall$(comma)-Wextra$(comma)-Werror \
+	    -Itests/unit \
 	    -I$(LIBRARY_SOURCE) -c $< -o $(NEW) $(renamed)
 $(LIBRARY_GPU_TEST): $(LIBRARY_GPU_TEST).o $(LIBRARY)/libgemm09.so
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker $(TEST_RPATH) $(linker_flags) -lpthread -o $(NEW) $(renamed)
+	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker $(TEST_RPATH) $(linker_flags) -lpthread \
+	    -o $(NEW) $(renamed)
 else
 $(REFUSAL_TEST) $(LIBRARY_GPU_TEST): $(LINK_STAMP)
 	$(call skipping_test,$(NO_NVCC))

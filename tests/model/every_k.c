@@ -145,7 +145,7 @@ static void check(const Chapter *chapter, const char *variant) {
     const char *by = variant != NULL ? strstr(variant, "_by_") : NULL;
     int parts = by != NULL ? atoi(by + 4) : 1;
     if (parts > 4) {
-        return; /* minutes, with a K of 60000; and where k is split by 6 the digests differ, which is not explained yet */
+        return; /* minutes, with a K of 60000; and where k is split by 6 the digests differ, for an unknown reason */
     }
     int k = 200, more = run(chapter, variant, k);
     const char *name = variant != NULL ? variant : chapter->name, *why = NULL;

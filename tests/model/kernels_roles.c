@@ -50,8 +50,8 @@ RIGHT_CASE(RIGHT_STEP_GROUPS); /* a group for each k16 step; the wait leaves a k
 RIGHT_CASE(RIGHT_FENCE_ONCE);  /* before the main loop */
 RIGHT_CASE(RIGHT_TWO_SETS);    /* of accumulators, in turn; one is read while the products on the other go on */
 RIGHT_CASE(
-    RIGHT_EMPTY_GROUPS); /* a consumer that issues no products fences, commits and waits; the stages are refilled as above */
-RIGHT_CASE(RIGHT_ZEROED);       /* accumulators are set to zero before the loop, and always added to */
+    RIGHT_EMPTY_GROUPS);  /* a consumer without products fences, commits and waits; the stages are refilled as above */
+RIGHT_CASE(RIGHT_ZEROED); /* accumulators are set to zero before the loop, and always added to */
 RIGHT_CASE(RIGHT_FRAGMENTS);    /* A from registers, two sets in turn */
 RIGHT_CASE(RIGHT_LOADED_AHEAD); /* ... the next set is loaded between the fence and the products on this one */
 /* turns: each k-tile is for one consumer */

@@ -11,11 +11,13 @@ MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard test
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER))
 
-$(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(STEPS_INC) \
+$(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): \
+        $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(STEPS_INC) \
         $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
 
-$(addprefix $(B)/tests/model/,cases internals explore): %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
+$(addprefix $(B)/tests/model/,cases internals explore): \
+        %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
 $(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) \
         $(STEP_IDS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
@@ -30,7 +32,8 @@ instrumented = --no-print-directory B=build/$(1) LINK_STAMP=build/$(1)/flags.lin
                LDFLAGS='$(3)' C_CHAPTER='$(C_CHAPTER) -O2 $(4)'
 INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapter tests/conform/replay \
                 tests/unit/test_model_data tests/explain/truth \
-                patches/03_cp_async_multistage patches/05_tma_mbarrier patches/07_warp_specialized patches/08_persistent_pingpong
+                patches/03_cp_async_multistage patches/05_tma_mbarrier patches/07_warp_specialized \
+                patches/08_persistent_pingpong
 # One seed a policy, and sizes up to a tile; chapters that count, and that draw a timeline.
 .PHONY: run-instrumented
 run-instrumented:
@@ -50,8 +53,8 @@ coverage:
 	$(Q)$(MAKE) $(call instrumented,coverage,-O0 --coverage,--coverage,-fno-profile-arcs -fno-test-coverage) run-coverage
 # Without marks on stacks, of which the sanitizer does not know that threads have one each: -fsanitize=undefined looks at arrays there.
 asan:
-	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined --param asan-stack=0 \
-	    -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,-fno-sanitize=address$(comma)undefined) run-asan
+	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined \
+	    --param asan-stack=0 -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,-fno-sanitize=address$(comma)undefined) run-asan
 
 # In the build that these began.
 run-coverage: $(INSTRUMENTED:%=$(B)/%)

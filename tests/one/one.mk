@@ -3,8 +3,10 @@
 ONE_CHAPTERS := $(foreach d,$(CHAPTER_DIRS),$(if $(filter beyond/%,$(d)),$(if $(wildcard $(d)/main.cu.inc),$(d)),$(d)))
 # Of a directory: its steps, of which its chapter is the last. A step's file is called after the chapter's number.
 one_sources = $(sort $(wildcard $(1)/steps/*.cu)) $(1)/$(notdir $(1)).cu
-one_chosen = $(if $(STEP),$(if $(filter $(STEP),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(one_sources)),$(word $(STEP),$(one_sources)))),$(1)/$(notdir $(1)).cu)
-one_name = $(if $(findstring /steps/,$(1)),$(firstword $(subst _, ,$(notdir $(patsubst %/steps/,%,$(dir $(1))))))_)$(notdir $(basename $(1)))
+one_step = $(if $(filter $(STEP),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(one_sources)),$(word $(STEP),$(one_sources))))
+one_chosen = $(if $(STEP),$(one_step),$(1)/$(notdir $(1)).cu)
+one_number = $(firstword $(subst _, ,$(notdir $(patsubst %/steps/,%,$(dir $(1))))))
+one_name = $(if $(findstring /steps/,$(1)),$(one_number)_)$(notdir $(basename $(1)))
 ONE_FILES := $(foreach d,$(ONE_CHAPTERS),$(foreach s,$(call one_sources,$(d)),build/one/$(call one_name,$(s)).cu))
 
 # $(1): source
@@ -20,7 +22,8 @@ $(foreach d,$(ONE_CHAPTERS),$(foreach s,$(call one_sources,$(d)),$(eval $(call o
 define one_rules
 .PHONY: one-$(2)
 one-$(2): $(foreach s,$(call one_chosen,$(1)),build/one/$(call one_name,$(s)).cu)
-	$$(if $$^,@wc -l $$^ && sed -n '3s/^ \* *//p' $$^,@echo "make $$@: chapter $(2) has no step $(STEP); accepted are 1 to the number of files in" \
+	$$(if $$^,@wc -l $$^ && sed -n '3s/^ \* *//p' $$^,\
+	    @echo "make $$@: chapter $(2) has no step $(STEP); accepted are 1 to the number of files in" \
 	    "$(1)/steps and one more; without STEP it is the chapter" >&2; exit 2)
 endef
 $(foreach d,$(ONE_CHAPTERS),$(eval $(call one_rules,$(d),$(call number,$(d)))))

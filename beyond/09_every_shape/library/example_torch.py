@@ -4,7 +4,8 @@
 Run           make library, then python3 beyond/09_every_shape/library/example_torch.py [libgemm09.so [FILE]]
               FILE: plans are loaded from it, and saved to it
 
-It makes the matrices that example.c makes, and prints the same lines, with the same bits. Exit status 3: no PyTorch, or no GPU.
+It makes the matrices that example.c makes, and prints the same lines, with the same bits. Exit status 3: no PyTorch, or
+no GPU.
 """
 import ctypes
 import os
@@ -88,7 +89,8 @@ class Gemm09:
         shape = (problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldc)
         problem.plan = self.plans.get(shape, 0) if plan else 0
         measures = plan and problem.plan == 0
-        self.call(self.library.gemm09_plan if measures else self.library.gemm09_launch, self.handle, ctypes.byref(problem))
+        function = self.library.gemm09_plan if measures else self.library.gemm09_launch
+        self.call(function, self.handle, ctypes.byref(problem))
         if measures:
             self.plans[shape] = problem.plan
 
@@ -122,7 +124,8 @@ def main():
     if not torch.cuda.is_available():
         print("example_torch: torch sees no GPU", file=sys.stderr)
         return 3
-    gemm = Gemm09(sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "../../../build/release/library/libgemm09.so"))
+    built = os.path.join(HERE, "../../../build/release/library/libgemm09.so")
+    gemm = Gemm09(sys.argv[1] if len(sys.argv) > 1 else built)
     plans = sys.argv[2] if len(sys.argv) > 2 else None
     if plans and os.path.exists(plans):
         gemm.load(plans)
@@ -157,7 +160,8 @@ def main():
             gemm.multiply(a, b, c3, gemm.workspace(), plan=True)
         right = right and is_right(planned[0], a, b) and torch.equal(planned[0], planned[1])
         wrong += not right
-        print(f"{m} x {n} x {k}: {'right' if right else 'WRONG'}, checksum {checksum(c):016x}, by its plan {checksum(planned[0]):016x}")
+        print(f"{m} x {n} x {k}: {'right' if right else 'WRONG'}, checksum {checksum(c):016x}, "
+              f"by its plan {checksum(planned[0]):016x}")
     print(f"{loaded} plans loaded, {len(gemm.plans) - loaded} measured")
     if plans and len(gemm.plans) > loaded:
         gemm.save(plans)

@@ -16,7 +16,8 @@ library: $(LIBRARY_FILES)
 
 # What starts the kernels as <<< >>> would is never called: without its guards a library needs no C++ runtime.
 comma := ,
-compile_library = $(call compile_chapter,-Xcompiler=-fPIC$(comma)-fvisibility=hidden$(comma)-fno-exceptions$(comma)-fno-threadsafe-statics)
+LIBRARY_FLAGS := -fPIC$(comma)-fvisibility=hidden$(comma)-fno-exceptions$(comma)-fno-threadsafe-statics
+compile_library = $(call compile_chapter,-Xcompiler=$(LIBRARY_FLAGS))
 $(LIBRARY)/%.o: $(LIBRARY_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(compile_library)
 $(LIBRARY)/%.o: $(ATTENTION_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
@@ -49,7 +50,8 @@ $(LIBRARY)/example_static: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.a
 	$(Q)$(NVCC) -cudart static $^ $(linker_flags) -lm -o $(NEW) $(renamed)
 $(LIBRARY)/attention: $(LIBRARY)/attention.o $(LIBRARY)/libattention13.so
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lattention13 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $(NEW) $(renamed)
+	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lattention13 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm \
+	    -o $(NEW) $(renamed)
 else
 library:
 	@echo "the libraries cannot be built: $(NO_NVCC)" >&2; exit 1
