@@ -44,18 +44,18 @@ sub mean_text ($run, $kernel) {
 
 # What such means had to leave out; '' if nothing.
 sub gaps_text ($run, @kernels) {
-    my $text = '';
+    my ($text, @partly) = '';
     for my $kernel (@kernels) {
-        my @gaps = map { shape_text($_) } grep { !has($run, $_, $kernel) } @BOUND;
-        $text .= @gaps == @BOUND ? " $kernel has not been measured yet."
-            : @gaps ? " $kernel was not run at " . join(', ', @gaps) . ', and its mean is over the rest.' : '';
+        my $gaps = grep { !has($run, $_, $kernel) } @BOUND;
+        $text .= " $kernel has not been measured yet." if $gaps == @BOUND;
+        push @partly, $kernel if $gaps && $gaps < @BOUND;
     }
-    return $text;
+    return $text . (@partly ? ' That of ' . listed(@partly) . ' is over those of the seven that were run.' : '');
 }
 
 sub link_text { my ($file) = @_; return '[' . ($file =~ s{.*/}{}r) . "]($root$file)" }
 sub chapter_link { my ($c) = @_; return "[$c->{name}]($root$c->{path})" }
-sub source_text { my ($run, $mode) = @_; return "$run->{gpu}, $run->{date}, commit $run->{commit}" . ($mode ? ', with pauses between samples' : '') . ': ' . link_text($run->{file}) }
+sub source_text { my ($run) = @_; return "$run->{gpu}, $run->{date}, commit $run->{commit}: " . link_text($run->{file}) }
 # On the front page a link has to do: each CSV says card, date, commit and how.
 sub sources { return 'Figures: ' . join(', ', map { "[$_->{gpu} $_->{date}]($root$_->{file})" } @_) . '.' }
 sub line { return join('', map { $_ eq '' ? '| ' : "| $_ " } @_) . "|\n" }
@@ -98,7 +98,7 @@ sub ladder {
             . ' TFLOP/s) or wgmma alone (06 to 08, cuBLAS; ' . tflops_text(ceiling($limits, '08')) . ' TFLOP/s), from '
             . link_text($limits->{file}) . ($same ? '' : " of $limits->{date}, commit $limits->{commit}") . ".\n";
     }
-    return "$text\n" . source_text($run, 'paused') . "\n";
+    return "$text\n" . source_text($run) . "\n";
 }
 
 # Others' kernels that were linked into the run, beside the last two chapters.
@@ -113,7 +113,7 @@ sub peers {
     return head('M x N x K', @columns)
         . join('', map { my $s = $_; line(shape_text($s), map { ratio_at($run, $s, $_) } @columns) } @SHAPES)
         . line('mean of seven [least]', map { mean_text($run, $_) } @columns)
-        . "\nRatios to cuBLAS. Mean: geometric, $SMALL." . gaps_text($run, @columns) . "\n\n" . source_text($run, 'paused') . "\n";
+        . "\nRatios to cuBLAS. Mean: geometric, $SMALL." . gaps_text($run, @columns) . "\n\n" . source_text($run) . "\n";
 }
 
 # The ladder of the front page: what each step and each chapter without steps adds, and one size; of the last chapters
@@ -154,7 +154,7 @@ sub shapes {
         . join('', map { my $s = $_; line(shape_text($s), tflops_at($run, $s, 'cublas'), map { ratio_at($run, $s, $_) } @numbers, 'cublaslt') } @SHAPES)
         . line('mean of seven [least]', '', map { mean_text($run, $_) } @numbers, 'cublaslt')
         . "\nRatios to cuBLAS; cuBLASLt is the best of eight algorithms. Mean: geometric, $SMALL." . gaps_text($run, @numbers)
-        . "\n\n" . source_text($run, 'paused') . "\n";
+        . "\n\n" . source_text($run) . "\n";
 }
 
 sub chapter_rows {
@@ -176,7 +176,7 @@ sub chapter_rows {
     }
     my @both = grep { defined } $number, $before;
     return $text . line('mean of seven [least]', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? ('', mean_text($run, $before), '') : ())
-        . "\nMean: geometric, $SMALL." . gaps_text($run, @both) . "\n\n" . source_text($run, 'paused') . "\n";
+        . "\nMean: geometric, $SMALL." . gaps_text($run, @both) . "\n\n" . source_text($run) . "\n";
 }
 
 sub limits {
@@ -187,7 +187,7 @@ sub limits {
         my $cell = $run->{cell}{ $row->[0] }{ $row->[1] };
         $text .= line($row->[1], sprintf('%.2f', $cell->{median}), sprintf('%.2f to %.2f', @$cell{qw(min max)}), $cell->{unit}) if $cell->{unit};
     }
-    return "$text\n" . source_text($run, 'paused') . "\n";
+    return "$text\n" . source_text($run) . "\n";
 }
 
 # The variants of an experiment in the order of the plan, as [ NAME, the variant that it is compared with ].

@@ -118,7 +118,7 @@ sub fp8 {
             : line('mean of six [least]', '', ('') x @others, fp8_mean($run) // $NONE)
             . "\nMean: geometric, over the six. $NONE: it refuses the shape.\n\n";
     }
-    return "$text\n" . source_text($run, 'paused') . "\n";
+    return "$text\n" . source_text($run) . "\n";
 }
 
 # The sizes with few rows, or the others: those of @FP8 first.
@@ -156,7 +156,7 @@ sub w4a8 {
         push @slower, (defined $from ? "from M = $from at " : 'at no M here at ') . $weights =~ s/x/ x /r;
     }
     return $text . "\nTB/s: weights, scales and activations read once, C written once; beside it the share of what a device copy moves"
-        . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run, 'paused') . "\n";
+        . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run) . "\n";
 }
 
 # Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is.
@@ -179,7 +179,7 @@ sub of_several {
                     or_none(over($own, $nccl), \&three_digits));
             }
         }
-        $text .= "\n" . source_text($run, 'paused') . "\n";
+        $text .= "\n" . source_text($run) . "\n";
     }
     return $text;
 }
@@ -197,7 +197,7 @@ sub attention {
         $text .= line($d, $m / $k . " x $k", $causal ? 'causal' : '', spread_text($own, \&tflops_text),
             (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
     }
-    return $text . line('mean [least]', ('') x (3 + @others), attention_mean($run)) . "\n" . source_text($run, 'paused') . "\n";
+    return $text . line('mean [least]', ('') x (3 + @others), attention_mean($run)) . "\n" . source_text($run) . "\n";
 }
 
 # The points of attention.py --more: lengths that are no multiple of a tile, few keys, few queries, grouped heads.
@@ -217,7 +217,7 @@ sub attention_more {
         $text .= line($n / $d . "$kv of $d", $m / $queries . " x $queries" . ($causal ? ', causal' : ''), $keys, sprintf('%.1f', $us), tflops_text($own->{median}),
             (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
     }
-    return "$text\n" . source_text($run, 'paused') . "\n";
+    return "$text\n" . source_text($run) . "\n";
 }
 
 # The newest survey of this card, or that of a seed.
