@@ -137,6 +137,17 @@ static int problem_fits(const Gemm09Problem *p) {
     return 1;
 }
 
+/* NULL where something else is accepted? */
+static int is_given(const char *name, const void *argument, const char *accepted) {
+    if (argument == NULL) {
+        report("%s is NULL: accepted is %s", name, accepted);
+    }
+    return argument != NULL;
+}
+static int handle_fits(const Gemm09 *handle) {
+    return is_given("handle", handle, "what gemm09_create() has made");
+}
+
 /* Is the handle for the current device, and the stream too? */
 static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
     int device;
@@ -162,14 +173,7 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
 }
 
 static Gemm09Status arguments_fit(const Gemm09 *handle, const Gemm09Problem *p) {
-    if (!problem_fits(p)) {
-        return GEMM09_BAD_ARGUMENT;
-    }
-    if (handle == NULL) {
-        report("handle is NULL: accepted is what gemm09_create() has made");
-        return GEMM09_BAD_ARGUMENT;
-    }
-    return device_fits(handle, p);
+    return problem_fits(p) && handle_fits(handle) ? device_fits(handle, p) : GEMM09_BAD_ARGUMENT;
 }
 
 /* `beyond` is where g.beyond will point. */
@@ -211,31 +215,38 @@ static __global__ void wait_for_host(int microseconds) {
     } while (now - begin < (uint64_t)microseconds * 1000);
 }
 
+/* Returns from the function if a call has failed: one of this chapter's, or one of CUDA's. */
+#define GEMM_TRY(call)                  \
+    do {                                \
+        GemmStatus status_ = (call);    \
+        if (status_ != GEMM_OK) {       \
+            return status_;             \
+        }                               \
+    } while (0)
+#define CUDA_TRY(call) GEMM_TRY(cuda_status(call, #call, &current.error))
+
 /* As make_plan() wants it: launches one after the other on the stream, from one event to the other. `context`: two
  * events. */
 static GemmStatus time_launches(void *context, const Gemm *g, int launches, double *ms) {
     const cudaEvent_t *event = (const cudaEvent_t *)context;
     float elapsed = 0;
     wait_for_host<<<1, 1, 0, g->stream>>>(20 + 5 * launches);
-    GemmStatus status = cuda_status(cudaGetLastError(), "wait_for_host", &current.error);
-    if (status == GEMM_OK) {
-        status = cuda_status(cudaEventRecord(event[0], g->stream), "cudaEventRecord", &current.error);
+    CUDA_TRY(cudaGetLastError());
+    CUDA_TRY(cudaEventRecord(event[0], g->stream));
+    for (int i = 0; i < launches; i++) {
+        GEMM_TRY(launch(g, &current.error));
     }
-    for (int i = 0; status == GEMM_OK && i < launches; i++) {
-        status = launch(g, &current.error);
-    }
-    if (status == GEMM_OK) {
-        status = cuda_status(cudaEventRecord(event[1], g->stream), "cudaEventRecord", &current.error);
-    }
-    if (status == GEMM_OK) {
-        status = cuda_status(cudaEventSynchronize(event[1]), "cudaEventSynchronize", &current.error);
-    }
-    if (status == GEMM_OK) {
-        status =
-            cuda_status(cudaEventElapsedTime(&elapsed, event[0], event[1]), "cudaEventElapsedTime", &current.error);
-    }
+    CUDA_TRY(cudaEventRecord(event[1], g->stream));
+    CUDA_TRY(cudaEventSynchronize(event[1]));
+    CUDA_TRY(cudaEventElapsedTime(&elapsed, event[0], event[1]));
     *ms = elapsed;
-    return status;
+    return GEMM_OK;
+}
+
+static GemmStatus plan_with(cudaEvent_t event[2], const Gemm *g, Plan *plan) {
+    CUDA_TRY(cudaEventCreate(&event[0]));
+    CUDA_TRY(cudaEventCreate(&event[1]));
+    return make_plan(&variants, g, time_launches, event, plan);
 }
 
 Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, size_t text_bytes) {
@@ -253,17 +264,9 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
     Gemm g = gemm_of(handle, p, &more);
     cudaEvent_t event[2] = {NULL, NULL};
     Plan plan;
-    status = status_of(cuda_status(cudaEventCreate(&event[0]), "cudaEventCreate", &current.error));
-    if (status == GEMM09_OK) {
-        status = status_of(cuda_status(cudaEventCreate(&event[1]), "cudaEventCreate", &current.error));
-    }
-    if (status == GEMM09_OK) {
-        status = status_of(make_plan(&variants, &g, time_launches, event, &plan));
-    }
-    for (int i = 0; i < 2; i++) {
-        if (event[i] != NULL) {
-            cudaEventDestroy(event[i]);
-        }
+    status = status_of(plan_with(event, &g, &plan));
+    for (int i = 0; i < 2 && event[i] != NULL; i++) {
+        cudaEventDestroy(event[i]);
     }
     if (status == GEMM09_OK) {
         /* C gets the bits that later launches with this plan will have. */
@@ -277,9 +280,19 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
 #include "plans.h"
 
 static int path_fits(const char *path) {
-    if (path == NULL || *path == '\0') {
-        report(path == NULL ? "path is NULL: accepted is a file's name" : "path is empty: accepted is a file's name");
+    if (path != NULL && *path == '\0') {
+        report("path is empty: accepted is a file's name");
         return 0;
+    }
+    return is_given("path", path, "a file's name");
+}
+
+static int plans_fit(const Gemm09Problem *problems, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (problems[i].plan < 1 || problems[i].plan > variants.count) {
+            report("problems[%zu].plan is %d: accepted is what gemm09_plan() has written", i, problems[i].plan);
+            return 0;
+        }
     }
     return 1;
 }
@@ -287,20 +300,8 @@ static int path_fits(const char *path) {
 Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gemm09Problem *problems, size_t count,
                                char *text, size_t text_bytes) {
     enter(handle);
-    if (!path_fits(path) || (problems == NULL && count > 0)) {
-        if (path != NULL && *path != '\0') {
-            report("problems is NULL: accepted are %zu problems", count);
-        }
-        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (problems[i].plan < 1 || problems[i].plan > variants.count) {
-            report("problems[%zu].plan is %d: accepted is what gemm09_plan() has written", i, problems[i].plan);
-            return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
-        }
-    }
-    if (handle == NULL) {
-        report("handle is NULL: accepted is what gemm09_create() has made");
+    if (!path_fits(path) || (count > 0 && !is_given("problems", problems, "an array of planned problems")) ||
+        !plans_fit(problems, count) || !handle_fits(handle)) {
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     /* Written beside the old file, which is replaced when all of it is there. */
@@ -324,10 +325,8 @@ Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gem
 Gemm09Status gemm09_load_plans(const Gemm09 *handle, const char *path, Gemm09Problem *problems, size_t *count,
                                char *text, size_t text_bytes) {
     enter(handle);
-    if (!path_fits(path) || problems == NULL || count == NULL) {
-        if (path != NULL && *path != '\0') {
-            report("%s is NULL: accepted is where the plans go", problems == NULL ? "problems" : "count");
-        }
+    if (!path_fits(path) || !is_given("problems", problems, "where the plans go") ||
+        !is_given("count", count, "how many there is room for")) {
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     size_t most = *count;
@@ -339,12 +338,11 @@ Gemm09Status gemm09_load_plans(const Gemm09 *handle, const char *path, Gemm09Pro
     }
     long found = read_plans(in, path, handle != NULL ? handle->card : NULL, problems, most);
     fclose(in);
-    if (found >= 0 && handle == NULL) {
-        report("handle is NULL: accepted is what gemm09_create() has made");
-        return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
+    if (found < 0 || !handle_fits(handle)) {
+        return leave(found < 0 ? GEMM09_BAD_FILE : GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
-    *count = found > 0 ? (size_t)found : 0;
-    return leave(found >= 0 ? GEMM09_OK : GEMM09_BAD_FILE, text, text_bytes);
+    *count = (size_t)found;
+    return leave(GEMM09_OK, text, text_bytes);
 }
 
 /* Of the current device; `otherwise`, where it cannot be read. */
