@@ -427,7 +427,7 @@ DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int c
                     v[2 * j + 1] += bf16_to_float((bf16)(packed[j] >> 16));
                 }
             }
-            /* This thread's reads come before the copy engine's next store into the stage, which is of another proxy. */
+            /* This thread's reads come before the copy engine's next load into the stage, of another proxy. */
             fence_proxy_async();
             /* All threads of the warpgroup have read: one of them releases the stage for all. */
             named_barrier_sync(1 + consumer, 128);

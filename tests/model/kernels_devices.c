@@ -201,8 +201,8 @@ DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
     return right;
 }
 
-/* Device 0 stores to device 1; CTA 1 of device 1 hands on to its CTA 2 that this is done, and that one to device 0, which
- * writes there again. */
+/* Device 0 stores to device 1; CTA 1 of device 1 hands on to its CTA 2 that this is done, and that one to device 0,
+ * which writes there again. */
 DEVICE int relay(const Params *p, int block, int thread) {
     int *at = (int *)p->c[1];
     if (thread != 0) {
