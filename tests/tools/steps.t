@@ -55,6 +55,16 @@ like($said, qr/^Before: .*\nNow: .*\n\n--- \Q07_warp_specialized\E.*\n\+\+\+ \Q0
 unlike($said, qr/^[-+]#include "[^"]*gemm\.h"/m, '... and no line that differs by the way to common/ alone');
 ($said) = said('tests/tools/diff 08_persistent_pingpong/08_persistent_pingpong.cu 07_warp_specialized/07_warp_specialized.cu 2');
 is_deeply([ $said =~ /^Step (\d) of /mg ], [2], 'STEP=2: that one');
+($said) = said('tests/tools/diff 04_regfile_double_buffer/04_regfile_double_buffer.cu 03_cp_async_multistage/03_cp_async_multistage.cu 1');
+my $now = Steps::text('04_regfile_double_buffer/steps/1_double_buffer.cu');
+is_deeply([ grep { index("\n$now", "\n$_\n") < 0 } $said =~ /^\+\+\+ .*?\n(.*)/ms ? $1 =~ /^[ +](.*)/mg : 'nothing' ], [],
+    'lines that both files have are shown as the new one has them');
+is_deeply([ $said =~ /^[-+ ] \* (What is new|What holds it back|Run)\b/mg ], ['What holds it back'], 'of the comment at the top, what holds it back');
+($said) = said('tests/tools/diff 04_regfile_double_buffer/04_regfile_double_buffer.cu 03_cp_async_multistage/03_cp_async_multistage.cu 1');
+my $now = Steps::text('04_regfile_double_buffer/steps/1_double_buffer.cu');
+is_deeply([ grep { index("\n$now", "\n$_\n") < 0 } $said =~ /^\+\+\+ .*?\n(.*)/ms ? $1 =~ /^[ +](.*)/mg : 'nothing' ], [],
+    'lines that both files have are shown as the new one has them');
+is_deeply([ $said =~ /^[-+ ] \* (What is new|What holds it back|Run)\b/mg ], ['What holds it back'], 'of the comment at the top, what holds it back');
 for ([ 'make -s 06 STEP=1', 'STEP=1: chapter 06 has no steps' ], [ 'make -s diff-03 STEP=2', 'STEP=2: chapter 03 has no steps' ],
     [ 'make -s run-08 STEP=7', 'STEP=7: chapter 08 has the steps 1 to 4, of which the last is the chapter itself' ],
     [ 'tests/tools/patches break 08 no_barrier_before_store model 2', 'BUG=no_barrier_before_store STEP=2: the lines that it changes are in no step 2; they are in step 3, the chapter itself' ],
