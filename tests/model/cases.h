@@ -20,8 +20,8 @@
 typedef struct Case Case;
 struct Case {
     const char *name;
-    const char *
-        rule; /* what must be reported, "^" first; NULL: nothing, and right numbers; "*": any rule; "# REASON": skipped */
+    /* What must be reported, with "^" first; NULL: nothing, and right numbers; "*": any rule; "# REASON": skipped. */
+    const char *rule;
     int (*run)(const Case *c); /* 0: right numbers, 1: wrong ones, else the status of the launch */
     int bug;
     const void *more; /* the part of the kernel, or data, for run() */

@@ -54,7 +54,8 @@ coverage:
 # Without marks on stacks, of which the sanitizer does not know that threads have one each: -fsanitize=undefined looks at arrays there.
 asan:
 	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined \
-	    --param asan-stack=0 -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,-fno-sanitize=address$(comma)undefined) run-asan
+	    --param asan-stack=0 -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,\
+	    -fno-sanitize=address$(comma)undefined) run-asan
 
 # In the build that these began.
 run-coverage: $(INSTRUMENTED:%=$(B)/%)

@@ -1,5 +1,5 @@
-"""attention13 - libattention13 in PyTorch: attention13.Attention13(path)(q, k, v) is softmax(q k^T * scale) v, on the current
-stream. Forward only; make library builds build/release/library/libattention13.so."""
+"""attention13 - libattention13 in PyTorch: attention13.Attention13(path)(q, k, v) is softmax(q k^T * scale) v, on the
+current stream. Forward only; make library builds build/release/library/libattention13.so."""
 import ctypes
 import math
 
@@ -27,11 +27,12 @@ class Attention13:
         self.library = ctypes.CDLL(path)
 
     def __call__(self, q, k, v, causal=False, scale=None, out=None, lse=None):
-        """q is [batch][heads][queries][size], k and v are [batch][kv_heads][keys][size], in any order of strides. Returns the
-        output, in q's order, and the logarithms of the sums."""
+        """q is [batch][heads][queries][size], k and v are [batch][kv_heads][keys][size], in any order of strides.
+        Returns the output, in q's order, and the logarithms of the sums."""
         for x in (q, k, v):
             if x.dtype != torch.bfloat16 or x.device.type != "cuda" or x.dim() != 4 or x.stride(3) != 1:
-                raise ValueError("accepted are tensors of bfloat16 on the GPU with 4 dimensions, the last one contiguous")
+                raise ValueError("accepted are tensors of bfloat16 on the GPU with 4 dimensions, the last one "
+                                 "contiguous")
         if k.shape != v.shape or k.size(0) != q.size(0) or k.size(3) != q.size(3):
             raise ValueError(f"the sizes do not fit: {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}")
         out = torch.empty_like(q) if out is None else out
