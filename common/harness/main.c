@@ -1,6 +1,16 @@
 /* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. What
  * the chapter says of itself comes from its directory: CHECK_SIZES is the path of its checks/sizes.inc, if it has
- * one, and TRACED_SMS comes from its build.mk. */
+ * one, and TRACED_SMS comes from its build.mk.
+ *
+ * From the command line to a kernel's parameters, in this order:
+ *
+ *     shape_of()       here        sizes, padding and kind of the problem
+ *     problem_open()   problem.c   the operands that the kind's record lists (kind.c), C and its reference, allocated by
+ *                                  the backend (gpu.cu, backend_model.c); Problem.gemm points to them
+ *     run_open()       problem.c   the chapter's workspace: ChapterRun.gemm is Problem.gemm with it
+ *     problem_fill()   problem.c   data and reference
+ *     run_checked()    problem.c   fills C with NaN, calls the chapter's launch() with ChapterRun.gemm, which makes the
+ *                                  kernel's parameters of it, waits, and compares C with the reference */
 #include "cublas.h"
 #include "explain.h"
 #include "report.h"
