@@ -5,8 +5,8 @@
  * From the command line to a kernel's parameters, in this order:
  *
  *     shape_of()       here        sizes, padding and kind of the problem
- *     problem_open()   problem.c   the operands that the kind's record lists (kind.c), C and its reference, allocated by
- *                                  the backend (gpu.cu, backend_model.c); Problem.gemm points to them
+ *     problem_open()   problem.c   the operands that the kind's record lists (kind.c), C and its reference, all
+ *                                  allocated by the backend (gpu.cu, backend_model.c); Problem.gemm points to them
  *     run_open()       problem.c   the chapter's workspace: ChapterRun.gemm is Problem.gemm with it
  *     problem_fill()   problem.c   data and reference
  *     run_checked()    problem.c   fills C with NaN, calls the chapter's launch() with ChapterRun.gemm, which makes the
