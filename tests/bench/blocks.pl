@@ -166,16 +166,15 @@ sub chapter_rows {
     my ($before) = grep { defined } (sort { $b cmp $a } grep { $_ lt $number } map { $_->{number} } @chapters)[0];
     my $text = head('M x N x K', "$number TFLOP/s", 'ratio to cuBLAS',
         $planned ? 'by the formula' : (),
-        defined $before ? ("$before TFLOP/s", "$before ratio", "$number / $before") : ());
+        defined $before ? "$number / $before" : ());
     for my $size (@SHAPES) {
         my ($own, $other) = map { $run->{cell}{$size}{$_} } $number, $before // '';
         $text .= line(shape_text($size), $own ? (spread_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 2,
             $planned ? ratio_at($run, $size, $formula) : (),
-            defined $before ? ($other ? exact_text($other->{median}) : $NONE, ratio_at($run, $size, $before),
-                $own && $other ? times_text($own->{median} / $other->{median}) : $NONE) : ());
+            defined $before ? $own && $other ? times_text($own->{median} / $other->{median}) : $NONE : ());
     }
     my @both = grep { defined } $number, $before;
-    return $text . line('mean of seven [least]', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? ('', mean_text($run, $before), '') : ())
+    return $text . line('mean of seven [least]', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? '' : ())
         . "\nMean: geometric, $SMALL." . gaps_text($run, @both) . "\n\n" . source_text($run) . "\n";
 }
 

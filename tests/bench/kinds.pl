@@ -104,16 +104,16 @@ sub fp8 {
     for my $few (0, 1) {
         my @sizes = sizes_with($run, $few) or next;
         $text .= head('M x N x K', '10 TFLOP/s', (map { label($_) } @others), '10 / the best of them',
-            $few ? ('10 TB/s', 'of a copy') : ());
+            $few ? 'of a copy' : ());
         for my $size (@sizes) {
             my $own = $run->{cell}{$size}{10};
             my $rate = median_at($run, $size, 10);
             my $moved = $rate && moved($size, $rate, 8);
             $text .= line(shape_text($size), $own ? spread_text($own, \&tflops_text) : $NONE,
                 (map { tflops_at($run, $size, $_) } @others), or_none(over($rate, best_other($run, $size)), \&three_digits),
-                $few ? (or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits)) : ());
+                $few ? or_none(over($moved, $copy), \&two_digits) : ());
         }
-        $text .= $few ? "\nTB/s: each operand read once, C written once; beside it the share of what a device copy moves"
+        $text .= $few ? "\nOf a copy: each operand read once, C written once, as a share of what a device copy moves"
             . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\n"
             : line('mean of six [least]', '', ('') x @others, fp8_mean($run) // $NONE)
             . "\nMean: geometric, over the six. $NONE: it refuses the shape.\n\n";
@@ -140,7 +140,7 @@ sub w4a8 {
     my @others = others($run);
     my $copy = copy_rate($run);
     my $text = head('N x K', 'M', '11 TFLOP/s', '10_fp8', (map { label($_) } @others), '11 / 10',
-        (map { '11 / ' . label($_) } @others), '11 TB/s', 'of a copy');
+        (map { '11 / ' . label($_) } @others), 'of a copy');
     my @slower;
     for my $weights (weights_of($run)) {
         my $from;
@@ -150,12 +150,12 @@ sub w4a8 {
             my $moved = $rate && moved($size, $rate, 4);
             $text .= line("$n x $k", $m, $own ? spread_text($own, \&tflops_text) : $NONE,
                 (map { tflops_at($run, $size, $_) } 10, @others), (map { or_none(over($rate, median_at($run, $size, $_)), \&three_digits) } 10, @others),
-                or_none($moved, \&two_digits), or_none(over($moved, $copy), \&two_digits));
+                or_none(over($moved, $copy), \&two_digits));
             $from //= $m if $rate && $fp8 && $rate < $fp8;
         }
         push @slower, (defined $from ? "from M = $from at " : 'at no M here at ') . $weights =~ s/x/ x /r;
     }
-    return $text . "\nTB/s: weights, scales and activations read once, C written once; beside it the share of what a device copy moves"
+    return $text . "\nOf a copy: weights, scales and activations read once, C written once, as a share of what a device copy moves"
         . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run) . "\n";
 }
 
