@@ -16,7 +16,8 @@ typedef struct {
     void *sp;
 } Fiber;
 
-/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. guarded: an overflow ends in a signal. */
+/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. guarded: an overflow ends in a
+ * signal. */
 uint8_t *fiber_stacks_map(int count, int guarded);
 void fiber_stacks_unmap(uint8_t *stacks, int count);
 static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {
@@ -28,8 +29,8 @@ static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {
 void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void));
 
 /* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
-/* At the start of a function that a kernel calls: from this address up the fiber's stack holds all that the kernel keeps across the
- * call, the registers that the function must preserve for it among them. */
+/* At the start of a function that a kernel calls: from this address up the fiber's stack holds all that the kernel
+ * keeps across the call, the registers that the function must preserve for it among them. */
 #if defined(__x86_64__)
 #define FIBER_KEPT() (__builtin_unwind_init(), (uintptr_t)__builtin_frame_address(0) - 5 * sizeof(uint64_t))
 #else

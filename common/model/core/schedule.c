@@ -361,7 +361,8 @@ int clusters_take(Launch *l) {
     return l->facts.first_block + (first + at) * l->cluster_size;
 }
 
-/* ---- polling -------------------------------------------------------------------------------------------------------- */
+/* ---- polling
+ * -------------------------------------------------------------------------------------------------------- */
 
 static int has_asked(const ThreadPolls *p, const void *address) {
     for (int i = 0; i < POLLS_KEPT; i++) {
@@ -372,8 +373,8 @@ static int has_asked(const ThreadPolls *p, const void *address) {
     return 0;
 }
 
-/* What the thread keeps across the question that it asks: its stack, but for what tensor cores write there, and the place that it
- * returns to. */
+/* What the thread keeps across the question that it asks: its stack, but for what tensor cores write there, and the
+ * place that it returns to. */
 static uint64_t kept_by(const Thread *t, int place) {
     uint64_t state = 0;
     uintptr_t top = (uintptr_t)t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id);
@@ -454,7 +455,8 @@ void pollers_wake(const void *address) {
 int pollers_wait(void) { return s.pollers != NULL; }
 int pollers_wake_all(void) { return s.poll_wakes++ < POLL_PATIENCE && wake_pollers(NULL) > 0; }
 
-/* ---- between a look and a deed --------------------------------------------------------------------------------------- */
+/* ---- between a look and a deed
+ * --------------------------------------------------------------------------------------- */
 
 static int is_stalled(const void *word) {
     const Thread *t = s.stalled;
@@ -497,7 +499,8 @@ void stalled_wake(const Thread *by, const void *word, int changed) { wake_stalle
 int stalled_wait(void) { return s.stalled != NULL; }
 int stalled_wake_all(void) { return wake_stalled(NULL, NULL, 1) > 0; }
 
-/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+/* ---- ends
+ * ---------------------------------------------------------------------------------------------------------- */
 
 void thread_leave(Thread *t) {
     t->state = THREAD_EXITED;

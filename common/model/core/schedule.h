@@ -18,18 +18,18 @@ void threads_wake(Thread **waiters);
 void thread_pause(Thread *t);
 /* CTAs talk to each other here: the next cluster may begin beside those that run, if the policy says so. */
 void clusters_mix(void);
-/* Takes the launch's next cluster, which there must be: its first CTA. CUDA promises no order in which CTAs begin: as many as fit
- * side by side begin in any, and no other before them, so that one that waits for a CTA of a lower number does not wait for
- * ever. */
+/* Takes the launch's next cluster, which there must be: its first CTA. CUDA promises no order in which CTAs begin: as
+ * many as fit side by side begin in any, and no other before them, so that one that waits for a CTA of a lower number
+ * does not wait for ever. */
 int clusters_take(Launch *l);
 /* model.c: the current thread has returned from the kernel. */
 void thread_leave(Thread *t) __attribute__((noreturn));
 
-/* The current thread asks at `address`, where `version` is what it finds, `in_vain` if that is known not to be what it waits
- * for. Is that a loop that waits: has the thread kept nothing of the same question before? Then it would ask the same for ever,
- * and must let others run: poll_wait() waits until pollers_wake() says that something has changed there, or where it asked
- * before if it asks at several places in turn, or nothing else can happen. What counts its questions is told the same again, up
- * to the patience of the model. */
+/* The current thread asks at `address`, where `version` is what it finds, `in_vain` if that is known not to be what it
+ * waits for. Is that a loop that waits: has the thread kept nothing of the same question before? Then it would ask the
+ * same for ever, and must let others run: poll_wait() waits until pollers_wake() says that something has changed there,
+ * or where it asked before if it asks at several places in turn, or nothing else can happen. What counts its questions
+ * is told the same again, up to the patience of the model. */
 int poll_again(Thread *t, const void *address, uint64_t version, int in_vain);
 #define POLL_BEGINS(t) \
     ((t)->poll.loops = (t)->poll.counts = 0, (t)->poll.kept = FIBER_KEPT()) /* in the function that the kernel calls */
@@ -37,13 +37,13 @@ int poll_again(Thread *t, const void *address, uint64_t version, int in_vain);
 uint64_t poll_kept(const Thread *t);
 void poll_wait(Thread *t, Wait wait);
 void pollers_wake(const void *address);
-/* model.c, where nothing else can happen: does anybody poll? Wakes all; 0 if there is none, or they were woken too often
- * without anything having changed. */
+/* model.c, where nothing else can happen: does anybody poll? Wakes all; 0 if there is none, or they were woken too
+ * often without anything having changed. */
 int pollers_wait(void);
 int pollers_wake_all(void);
 
-/* A place between what a thread finds in a word, or is about to do to it, and what it does next. If the policy says so, it waits
- * until another thread has touched the word, or changed it, or nothing else can happen. */
+/* A place between what a thread finds in a word, or is about to do to it, and what it does next. If the policy says so,
+ * it waits until another thread has touched the word, or changed it, or nothing else can happen. */
 void thread_stall(Thread *t, const void *word, Site site, int until_change);
 void stalled_wake(const Thread *by, const void *word, int changed);
 int stalled_wake_all(void); /* model.c, where nothing else can happen: 0 if there is none */
@@ -54,11 +54,13 @@ int stalled_wait(void);
 void agent_queue(Agent *agent);
 void agent_dequeue(Agent *agent);
 
-/* ---- an explorer: tests/model/explore.c --------------------------------------------------------------------------- */
+/* ---- an explorer: tests/model/explore.c
+ * --------------------------------------------------------------------------- */
 
 /* Decides in place of the policy, if there is one. */
 typedef struct {
-    /* Who goes on: the index of one of the threads, or behind them of an agent, which then does all that it has to do. */
+    /* Who goes on: the index of one of the threads, or behind them of an agent, which then does all that it has to
+     * do. */
     int (*choose)(Thread *const *thread, int threads, Agent *const *agent, int agents);
     void (*queued)(const Agent *agent);         /* there is asynchronous work */
     void (*woken)(const Thread *t);             /* by who is running */

@@ -1,9 +1,10 @@
 /* state.h - the modelled device: clusters, CTAs, warpgroups, warps, threads, and what each mechanism keeps in them.
  *
  * One OS thread runs everything. A CUDA thread is a fiber; a warp is what the scheduler picks; asynchronous work is an
- * agent that the scheduler steps. What a mechanism keeps about a CTA or a thread is a struct of its header, what a file of
- * judge/ or tell/ keeps is one of that file: here is a pointer to it. Nobody but judges and tellers looks behind a
- * mechanism's, nobody else behind theirs. Nothing of this is visible to kernels (model.h) or the harness (model_host.h). */
+ * agent that the scheduler steps. What a mechanism keeps about a CTA or a thread is a struct of its header, what a file
+ * of judge/ or tell/ keeps is one of that file: here is a pointer to it. Nobody but judges and tellers looks behind a
+ * mechanism's, nobody else behind theirs. Nothing of this is visible to kernels (model.h) or the harness
+ * (model_host.h). */
 #ifndef MODEL_STATE_H
 #define MODEL_STATE_H
 
@@ -196,8 +197,8 @@ static inline Thread *current_thread(void) { return device.current; }
 static inline Launch *launch_of(const Cta *cta) { return cta->cluster->launch; }
 static inline int device_of(const Thread *t) { return t->cta->cluster->launch->facts.device; }
 
-/* The CTAs of an instruction with a cta_group: the thread's own, or of a pair the even one, 0, and the odd one. NULL: its cluster
- * ends before. */
+/* The CTAs of an instruction with a cta_group: the thread's own, or of a pair the even one, 0, and the odd one. NULL:
+ * its cluster ends before. */
 static inline Cta *pair_cta(const Thread *t, int pair, int i) {
     const int rank = pair ? (t->cta->rank & ~1) + i : t->cta->rank;
     return rank < t->cta->cluster->size ? t->cta->cluster->cta[rank] : NULL;
@@ -214,8 +215,8 @@ static inline uint64_t random_next(void) {
 }
 static inline uint32_t random_below(uint32_t n) { return (uint32_t)((random_next() >> 32) * n >> 32); }
 
-/* Stacks lie a multiple of 4096 bytes apart: without a shift, the same variable of all 32 lanes would compete for the same
- * few lines of the L1 cache. The shift of a thread's, in bytes. */
+/* Stacks lie a multiple of 4096 bytes apart: without a shift, the same variable of all 32 lanes would compete for the
+ * same few lines of the L1 cache. The shift of a thread's, in bytes. */
 static inline size_t stack_shift(int thread) { return (size_t)(thread * 7 % 32) * 128; }
 
 /* From the start of the CTA's shared memory, if p lies there. */

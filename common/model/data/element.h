@@ -6,8 +6,8 @@
 
 #include "../../device/tcgen05_kinds.h"
 
-/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of E2M1 a byte holds two, the first in its low half; of those _IN_8, 16 side
- * by side begin 16 bytes, and the rest of them is not used. UE8M0, a power of two, is a scale. */
+/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of E2M1 a byte holds two, the first in its low half; of
+ * those _IN_8, 16 side by side begin 16 bytes, and the rest of them is not used. UE8M0, a power of two, is a scale. */
 typedef enum {
     MATRIX_BF16,
     MATRIX_F16,

@@ -19,8 +19,8 @@ enum {
 
 /* ---- one warp: ldmatrix, stmatrix, mma.sync ---------------------------------------------------------------------- */
 
-/* Who holds what of m16n8k16. Register r of a lane has two neighbours of A: (row, k) in its low half, (row, k + 1) in its
- * high one; of B likewise (k, column), (k + 1, column); d[v] is D(row, column). */
+/* Who holds what of m16n8k16. Register r of a lane has two neighbours of A: (row, k) in its low half, (row, k + 1) in
+ * its high one; of B likewise (k, column), (k + 1, column); d[v] is D(row, column). */
 static inline int mma_a_row(int lane, int r) { return lane / 4 + 8 * (r % 2); }
 static inline int mma_a_k(int lane, int r) { return 2 * (lane % 4) + 8 * (r / 2); }
 static inline int mma_b_column(int lane) { return lane / 4; }
@@ -41,8 +41,8 @@ void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP
 /* stmatrix.x4, the mirror. */
 void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]);
 
-/* mma.m16n8k16, k32 or k8, by the type, to fp32: d[lane] is float[4], a[lane] uint32_t[4], b[lane] uint32_t[2]; d += a * b.
- * Of every type a register holds the same four bytes of its row. */
+/* mma.m16n8k16, k32 or k8, by the type, to fp32: d[lane] is float[4], a[lane] uint32_t[4], b[lane] uint32_t[2]; d += a
+ * * b. Of every type a register holds the same four bytes of its row. */
 void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                 const uint32_t *const b[WARP_SIZE]);
 
@@ -87,8 +87,8 @@ int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int
 void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,
                            const uint32_t *address, int mn_major, int rows);
 
-/* d[64][n] = a * b, or += if accumulate; a[k][64] and b[k][n] as the loads above give them. n: 8..256, multiple of 8; k:
- * 8, 16, 32. */
+/* d[64][n] = a * b, or += if accumulate; a[k][64] and b[k][n] as the loads above give them. n: 8..256, multiple of 8;
+ * k: 8, 16, 32. */
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate);
 
 /* Element of D that thread t (0..127) of the warpgroup holds in d[v], v = 0 .. n / 2 - 1. */

@@ -1,5 +1,5 @@
-/* tcgen05.h - what the operands of Blackwell's tensor cores say: descriptors, and where an accumulator lies. Section numbers are
- * of PTX ISA 9.1, 9.7.16. Data functions only. */
+/* tcgen05.h - what the operands of Blackwell's tensor cores say: descriptors, and where an accumulator lies. Section
+ * numbers are of PTX ISA 9.1, 9.7.16. Data functions only. */
 #ifndef MODEL_TCGEN05_H
 #define MODEL_TCGEN05_H
 
@@ -85,9 +85,9 @@ static inline int tcgen05_scale_columns(int rows) { return (rows + 31) / 32; }
 static inline int tcgen05_rows(const Tcgen05Shape *s) { return s->m >> s->pair; }
 static inline int tcgen05_columns(const Tcgen05Shape *s) { return s->n >> s->pair; }
 
-/* Where a CTA has D: in pieces, each in columns of one lane. A row is one piece, i its number: data paths D and A, and F. Of a pair
- * with M = 128, B, it is two, and i counts first halves of the 64 rows, then second ones. The lane from that of D's address; the
- * columns of a piece. 9.7.16.10.5. */
+/* Where a CTA has D: in pieces, each in columns of one lane. A row is one piece, i its number: data paths D and A, and
+ * F. Of a pair with M = 128, B, it is two, and i counts first halves of the 64 rows, then second ones. The lane from
+ * that of D's address; the columns of a piece. 9.7.16.10.5. */
 static inline int tcgen05_pieces(const Tcgen05Shape *s) { return s->m == 64 ? 64 : TMEM_LANES; }
 static inline int tcgen05_lane(const Tcgen05Shape *s, int i) { return s->m == 64 ? 32 * (i / 16) + i % 16 : i; }
 static inline int tcgen05_piece_columns(const Tcgen05Shape *s) { return s->n * tcgen05_rows(s) / tcgen05_pieces(s); }
@@ -105,7 +105,8 @@ static inline int tcgen05_register_width(Tcgen05Registers shape) { return 1 + sh
 static inline int tcgen05_register_columns(Tcgen05Registers shape, int n) {
     return tcgen05_registers(shape, n) * 32 / tcgen05_register_lanes(shape) * tcgen05_register_width(shape);
 }
-/* Register i of a lane: the place from that of the address. The second half of 16x32bx2 lies n columns on. 9.7.16.8.2. */
+/* Register i of a lane: the place from that of the address. The second half of 16x32bx2 lies n columns on.
+ * 9.7.16.8.2. */
 static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int lane, int i) {
     const int at[5][2] = {{lane, i},
                           {lane / 4 + lane % 2 * 8, i * 2 + lane / 2 % 2},
@@ -116,8 +117,9 @@ static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int
     return (uint32_t)place[0] << 16 | (uint32_t)(place[1] * tcgen05_register_width(shape));
 }
 
-/* tcgen05.cp: rows in shared memory, a descriptor's K-major ones, to so many columns from the address's on, each so many times. So many
- * rows are in neighbouring lanes, the next of them so many lanes apart, and those of the next time. 9.7.16.9.2. */
+/* tcgen05.cp: rows in shared memory, a descriptor's K-major ones, to so many columns from the address's on, each so
+ * many times. So many rows are in neighbouring lanes, the next of them so many lanes apart, and those of the next time.
+ * 9.7.16.9.2. */
 typedef struct {
     int rows, columns, times, together, apart, again;
 } Tcgen05CopyPlaces;
@@ -130,8 +132,8 @@ static inline int tcgen05_copy_lane(const Tcgen05CopyPlaces *p, int row, int tim
     return row / p->together * p->apart + row % p->together + time * p->again;
 }
 
-/* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is none: bits
- * 46 to 48 must be 0b001, as they never are in wgmma's. 9.7.16.4.1. */
+/* A descriptor of an operand in shared memory, which means what wgmma's does; its bits are others. Returns 0 if it is
+ * none: bits 46 to 48 must be 0b001, as they never are in wgmma's. 9.7.16.4.1. */
 static inline int tcgen05_descriptor_decode(uint64_t bits, WgmmaDescriptor *d) {
     static const int swizzle_bytes[8] = {0, -1, 128, -1, 64, -1, 32, -1}; /* 1, 128 by 32-byte atoms, is for tf32 */
     const uint64_t fields = 0x3fffu | (uint64_t)0x3fff << 16 | (uint64_t)0x3fff << 32 | (uint64_t)7 << 46 |

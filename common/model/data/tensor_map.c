@@ -18,8 +18,8 @@ static int element_bytes(int type) {
     return type >= 0 && type <= TENSOR_BFLOAT16 ? bytes[type] : 0;
 }
 
-/* What FLOAT_OOB_FILL_NAN writes, measured: the 16 bits 0x7ff7 over and over, a NaN in every floating type. 0: not a type
- * that this fill is for. */
+/* What FLOAT_OOB_FILL_NAN writes, measured: the 16 bits 0x7ff7 over and over, a NaN in every floating type. 0: not a
+ * type that this fill is for. */
 static uint64_t fill_nan(int type) {
     return type >= TENSOR_FLOAT16 && type <= TENSOR_BFLOAT16 ? 0x7ff77ff77ff77ff7u : 0;
 }

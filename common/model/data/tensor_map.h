@@ -59,8 +59,8 @@ typedef struct {
 _Static_assert(sizeof(TensorMap) == 128 && _Alignof(TensorMap) == 64, "as the driver's CUtensorMap");
 
 /* cuTensorMapEncodeTiled with the driver's arguments. Returns 0, or 1 with a sentence in `why` where the driver returns
- * CUDA_ERROR_INVALID_VALUE, and for what it takes and this model does not know (interleaved layouts, 4- and 6-bit types,
- * types that round while copying). */
+ * CUDA_ERROR_INVALID_VALUE, and for what it takes and this model does not know (interleaved layouts, 4- and 6-bit
+ * types, types that round while copying). */
 int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
                       const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
                       int l2_promotion, int fill, char *why, size_t why_size);
@@ -115,8 +115,8 @@ typedef struct {
     uint32_t linear;                /* its offset before the swizzle */
 } TensorWalk;
 
-/* The walk of a load; of a store or of an addition. coord: without a tensor_load_fault() or tensor_store_fault(); address:
- * shared-window address of the box, whose bits 7..9 enter the swizzle. */
+/* The walk of a load; of a store or of an addition. coord: without a tensor_load_fault() or tensor_store_fault();
+ * address: shared-window address of the box, whose bits 7..9 enter the swizzle. */
 TensorWalk tensor_walk(const TensorMap *map, const int *coord, uint32_t address);
 TensorWalk tensor_walk_store(const TensorMap *map, const int *coord, uint32_t address);
 
@@ -133,8 +133,8 @@ void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CH
 int tensor_can_add(const TensorMap *map);
 int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
-/* NULL, or why a load may not start at these coordinates (a string that holds until the next call): the hardware traps with
- * an illegal-instruction error. */
+/* NULL, or why a load may not start at these coordinates (a string that holds until the next call): the hardware traps
+ * with an illegal-instruction error. */
 const char *tensor_load_fault(const TensorMap *map, const int *coord);
 
 /* The same for a store or an addition. */

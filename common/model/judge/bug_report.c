@@ -29,7 +29,8 @@
 enum {
     FULL_REPORTS = 3,
     MAX_REPORTS = 10,
-    /* Columns: of a page; the fewest that are heeded; where a text begins behind its label, its continuation, and source. */
+    /* Columns: of a page; the fewest that are heeded; where a text begins behind its label, its continuation, and
+     * source. */
     PAGE = 100,
     LEAST_COLUMNS = 40,
     TEXT_AT = 11,
@@ -145,7 +146,8 @@ void report_barrier(const Barrier *b) {
                 b->brought);
 }
 
-/* ---- on paper ------------------------------------------------------------------------------------------------------ */
+/* ---- on paper
+ * ------------------------------------------------------------------------------------------------------ */
 
 static int page_columns(void) {
     struct winsize size;

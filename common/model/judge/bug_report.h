@@ -53,9 +53,10 @@ const char *thread_text(const Thread *t, char *text);
 const char *threads_text(const Thread *t, int count, char *text);
 const char *barrier_text(const Barrier *b, char *text); /* "full[2]" */
 
-/* What makes a thread a producer or a consumer: for event.c and judges. That one loads and another one multiplies is not
- * enough: the first may multiply later. Roles exist for certain where warpgroups give registers to each other, and where a
- * thread refills a stage and has never multiplied. */
+/* What makes a thread a producer or a consumer: for event.c and judges. That one loads and another one multiplies is
+ * not
+ * enough: the first may multiply later. Roles exist for certain where warpgroups give registers to each other, and
+ * where a thread refills a stage and has never multiplied. */
 typedef struct CtaRoles {
     int known;
     struct {

@@ -1,9 +1,9 @@
 /* cells.c - see cells.h.
  *
- * One cell covers 16 bytes until they are accessed in parts; then each 2 bytes have their own. Reads and atomic accesses are
- * kept until a write follows; one that the next of its kind knows is replaced by it, since who comes after that one comes
- * after both. Most global memory is only read and needs no more than the bounds check: only what a launch has ever written,
- * and what is small, has cells. */
+ * One cell covers 16 bytes until they are accessed in parts; then each 2 bytes have their own. Reads and atomic
+ * accesses are kept until a write follows; one that the next of its kind knows is replaced by it, since who comes after
+ * that one comes after both. Most global memory is only read and needs no more than the bounds check: only what a
+ * launch has ever written, and what is small, has cells. */
 #include "cells.h"
 
 #include <stdio.h>
@@ -170,8 +170,8 @@ static inline int is_covered(Actor *a, const Access *e, int overwrites, int few)
                             ((!few || a->warp != NULL) && actor_knows(a, e)))));
 }
 
-/* Judges the access against the others of a cell, and takes out what need not be kept behind it. Returns one of those, free
- * to be used; 0: there is none. */
+/* Judges the access against the others of a cell, and takes out what need not be kept behind it. Returns one of those,
+ * free to be used; 0: there is none. */
 static uint32_t meet_others(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
     const int resets = a->access.kind == ACCESS_STORE && a->space == SPACE_GLOBAL;
     int seen = 0; /* by an atomic that this thread knows: older ones are in the order of the word's values before it */
@@ -404,8 +404,8 @@ static _Noreturn void report_bounds(const Thread *t, uintptr_t p, uint32_t size,
     stop_at(RULE_GLOBAL_BOUNDS, t, site, what, text);
 }
 
-/* Those of an allocation; NULL: its accesses are not kept. Where somebody observes, nobody looks for conflicts: that would
- * take memory for all of C. */
+/* Those of an allocation; NULL: its accesses are not kept. Where somebody observes, nobody looks for conflicts: that
+ * would take memory for all of C. */
 static Chunk *chunks_of(Allocation *a, int writes) {
     if (device.options.observer != NULL) {
         return NULL;

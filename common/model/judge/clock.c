@@ -506,7 +506,8 @@ ON(clock, BULK_WAIT) {
     }
 }
 
-/* A wait makes loads and stores of tensor memory known; a fence behind it, before its thread hands that on, makes them count there. */
+/* A wait makes loads and stores of tensor memory known; a fence behind it, before its thread hands that on, makes them
+ * count there. */
 ON(clock, TMEM_WAIT) {
     for (int lane = 0; lane < e->warp->lanes; lane++) {
         Thread *t = &e->warp->thread[lane];

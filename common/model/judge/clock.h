@@ -2,9 +2,9 @@
  *
  * Happens-before by vector clocks. A component counts for a thread or for a way in which asynchronous work completes: a
  * barrier's phases, a warpgroup's wgmma groups, a thread's cp.async or bulk groups. An access's epoch is (component,
- * value); a thread knows it if its clock's value is at least that. Each component has more values: up to where its writes
- * are visible too, which an arrival of too narrow a scope does not say, nor of tensor memory one without a fence before it; and for each space, up to where accesses through
- * the generic proxy are covered by a proxy fence. */
+ * value); a thread knows it if its clock's value is at least that. Each component has more values: up to where its
+ * writes are visible too, which an arrival of too narrow a scope does not say, nor of tensor memory one without a fence
+ * before it; and for each space, up to where accesses through the generic proxy are covered by a proxy fence. */
 #ifndef CLOCK_H
 #define CLOCK_H
 
@@ -60,8 +60,8 @@ typedef struct ThreadClock {
     int group[GROUP_KINDS]; /* indices in own[] of what counts its groups; 0: none yet */
     int waited;             /* as in Clock */
     Clock *tensor;          /* what it knew at its last tcgen05.fence::after_thread_sync; NULL: there was none */
-    /* world.h, by scope from .gpu on: what its relaxed atomics have seen, which a fence makes known; what the last fence lets
-     * them hand on. What atomics of too narrow a scope have come across. */
+    /* world.h, by scope from .gpu on: what its relaxed atomics have seen, which a fence makes known; what the last
+     * fence lets them hand on. What atomics of too narrow a scope have come across. */
     struct World *seen[SCOPES], *beyond;
     Site seen_at; /* the last of those */
     struct FenceClock *fence[SCOPES];

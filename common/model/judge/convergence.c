@@ -134,7 +134,8 @@ ON(convergence, MBARRIER_PASSED) {
     e->thread->cta->convergence->alone[e->thread->id].site = e->site;
 }
 
-/* Lanes of one warp come to such a barrier in different places; or to the cluster's, one having waited where the others have
+/* Lanes of one warp come to such a barrier in different places; or to the cluster's, one having waited where the others
+ * have
  * not: the compiler need not have brought them together again. */
 static void check_aligned(const Thread *t, Aligned barrier, int generation, Site site) {
     static const char *const text[] = {"__syncthreads", "barrier.cluster.arrive", "barrier.cluster.wait"};

@@ -1,7 +1,7 @@
 /* phases.c - see phases.h.
  *
- * A phase releases what its arrivals release, and one more: its completion itself is a component of the clocks, by which
- * the loads that it counts are known to be over. */
+ * A phase releases what its arrivals release, and one more: its completion itself is a component of the clocks, by
+ * which the loads that it counts are known to be over. */
 #include "phases.h"
 
 #include <stdio.h>
@@ -229,9 +229,9 @@ ON(phases, MBARRIER_USE) {
 
 /* ---- arrivals and bytes ------------------------------------------------------------------------------------------ */
 
-/* Does the completion come after this wait? By a chain of barriers that leads to its arrivals or to the start of a load that
- * it counts, by what the waiting thread started after it and is known to have come, or by wgmmas that the waiting warp issued after it
- * and that are known to be done. */
+/* Does the completion come after this wait? By a chain of barriers that leads to its arrivals or to the start of a load
+ * that it counts, by what the waiting thread started after it and is known to have come, or by wgmmas that the waiting
+ * warp issued after it and that are known to be done. */
 static int is_over(const Passed *p, const BarrierFacts *f, const Clock *released) {
     Component waiter = thread_component(p->thread);
     if (clock_tick(released, waiter).known >= p->epoch) {
@@ -308,9 +308,9 @@ static void tell_repeated(const Thread *t) {
     }
 }
 
-/* The phase completes, or nothing is left to come of it but the bytes of loads that have started. If a wait for the phase before
- * does not come before that, and one of them was a second look behind what hands that phase on, that thread has not advanced
- * its phase. */
+/* The phase completes, or nothing is left to come of it but the bytes of loads that have started. If a wait for the
+ * phase before does not come before that, and one of them was a second look behind what hands that phase on, that
+ * thread has not advanced its phase. */
 static void check_repeated(const Barrier *b, const Clock *released) {
     const BarrierFacts *f = b->facts;
     const Passed *repeated = NULL;
@@ -362,8 +362,8 @@ static void note_arrival(Thread *t, BarrierFacts *f, unsigned long long phase, S
     f->arrival[f->arrivals++ % ARRIVAL_HISTORY] = (Deed){.thread = t, .site = site, .phase = phase};
 }
 
-/* What an arrival hands on. To threads of another CTA it is what was written only by .cluster scope, of the arrival and of the
- * wait; else, that the reads and the asynchronous work before it are over. */
+/* What an arrival hands on. To threads of another CTA it is what was written only by .cluster scope, of the arrival and
+ * of the wait; else, that the reads and the asynchronous work before it are over. */
 static void release(Thread *t, const Barrier *b, Scope scope) {
     BarrierFacts *f = b->facts;
     const int remote = t->cta != b->cta;
@@ -415,8 +415,8 @@ static const char *copies_arrive_text(GroupKind group) {
     return group == GROUP_COPIES ? "cp.async.mbarrier.arrive" : "tcgen05.commit";
 }
 
-/* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it releases
- * nothing that the thread has written itself. */
+/* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it
+ * releases nothing that the thread has written itself. */
 ON(phases, MBARRIER_COPIES) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
@@ -481,8 +481,8 @@ static void note_load(const Barrier *b, Thread *t) {
     deed_add(&f->loads, (Deed){.thread = t, .known = clock_ref(t->clock->base), .epoch = thread_epoch(t)});
 }
 
-/* A multicast goes to another CTA: its issuer knows that the phase which it is behind is complete here, but not there. Then a
- * release is missing, of which the order of the copies tells. */
+/* A multicast goes to another CTA: its issuer knows that the phase which it is behind is complete here, but not there.
+ * Then a release is missing, of which the order of the copies tells. */
 static int lacks_release(const Thread *t, const Barrier *b, uint32_t meant) {
     int at = t->cta->mbarriers->at[b->offset / BARRIER_BYTES];
     const Barrier *own = at != 0 ? t->cta->mbarriers->list[at - 1] : b;
@@ -566,7 +566,8 @@ static void check_passed(const Barrier *b, const Passed *p, const Clock *release
     }
 }
 
-/* An arrival that comes after it holds the phase open for an announcement: the thread's own, or that of one who knows. */
+/* An arrival that comes after it holds the phase open for an announcement: the thread's own, or that of one who
+ * knows. */
 static void check_announced(const Barrier *b, const Deed *a, const Clock *released) {
     if (clock_tick(released, thread_component(a->thread)).known < a->epoch) {
         REPORT(RULE_TX_COUNT, report_place("now", a->thread, a->site, "mbarrier_expect_tx"), report_barrier(b),
@@ -617,8 +618,8 @@ ON(phases, MBARRIER_COMPLETE) {
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* Has the thread come round to this barrier? Since its last look at it, it has waited for others of its array: for one, or,
- * if that look was a question ahead of its time, for all for which it ever waits. */
+/* Has the thread come round to this barrier? Since its last look at it, it has waited for others of its array: for one,
+ * or, if that look was a question ahead of its time, for all for which it ever waits. */
 static int has_come_round(const Thread *t, const Barrier *b, const LastWait *last) {
     const CtaBarriers *all = b->cta->mbarriers;
     int others = 0, since = 0;
@@ -633,8 +634,8 @@ static int has_come_round(const Thread *t, const Barrier *b, const LastWait *las
     return last->asked ? since == others : since > 0 || others == 0;
 }
 
-/* Must a second wait for the same phase be a mistake? It is one if the next phase has completed, or the thread knows of a load
- * for it. */
+/* Must a second wait for the same phase be a mistake? It is one if the next phase has completed, or the thread knows of
+ * a load for it. */
 static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
     const BarrierFacts *f = b->facts;
     return b->phase > last->observed ||
@@ -642,8 +643,8 @@ static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
             thread_knows(t, thread_component(f->load.thread), f->load.epoch));
 }
 
-/* Has it handed on something since, and come round to this barrier? Then it is one unless the next phase cannot complete before
- * this look is over, which check_repeated() and check_passed() see. */
+/* Has it handed on something since, and come round to this barrier? Then it is one unless the next phase cannot
+ * complete before this look is over, which check_repeated() and check_passed() see. */
 static int looks_again(const Thread *t, const Barrier *b, const LastWait *last) {
     int handed_on =
         last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products->groups;

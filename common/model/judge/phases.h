@@ -30,7 +30,8 @@ typedef struct {
     int repeats; /* the thread looks at the same phase again, behind what hands it on */
 } LastWait;
 
-/* What a thread has done at a barrier: announced bytes, started a load or asked for an arrival of its copies, arrived. */
+/* What a thread has done at a barrier: announced bytes, started a load or asked for an arrival of its copies,
+ * arrived. */
 typedef struct {
     Thread *thread;
     uint32_t epoch; /* its own; of copies: up to where they are complete */
@@ -45,8 +46,8 @@ typedef struct {
     int count, capacity;
 } Deeds;
 
-/* A load that a thread has started, or copies that are to arrive: known to be over by this value of the component, a phase from 1
- * or a group; and the waits that the thread had behind it. */
+/* A load that a thread has started, or copies that are to arrive: known to be over by this value of the component, a
+ * phase from 1 or a group; and the waits that the thread had behind it. */
 typedef struct {
     Component component;
     uint32_t value, waits;
@@ -90,7 +91,8 @@ typedef struct BarrierFacts {
     uint32_t arrivals;
 } BarrierFacts;
 
-/* Of a CTA: what threads of others have done in it, by component: the epoch of the last access to a barrier of its own. */
+/* Of a CTA: what threads of others have done in it, by component: the epoch of the last access to a barrier of its
+ * own. */
 typedef struct CtaPhases {
     uint32_t *touched;
     Site *touched_site;
@@ -106,7 +108,8 @@ typedef struct CtaPhases {
 /* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
 void phases_peer(const Thread *t, int rank, const char *what, Site site);
 void phases_touch(Thread *t, Cta *cta, Site site);
-/* It overwrites what is still read: because a thread has looked at the phase before once more, and handed it on twice? */
+/* It overwrites what is still read: because a thread has looked at the phase before once more, and handed it on
+ * twice? */
 void phases_load_races(const Barrier *b);
 
 #endif

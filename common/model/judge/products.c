@@ -337,8 +337,8 @@ static void check_same(const Warp *w, const Product *product, const Product *wan
     }
 }
 
-/* Two warps of a warpgroup have not executed the same fences, commits and waits: before the wgmma at `site`, or, with 0,
- * before they returned. */
+/* Two warps of a warpgroup have not executed the same fences, commits and waits: before the wgmma at `site`, or, with
+ * 0, before they returned. */
 static void report_order(const Warp *w, const WarpFacts *mine, const Warp *other, const WarpFacts *theirs, Site site) {
     if (!report_begin(RULE_CONVERGENCE)) {
         return;

@@ -386,8 +386,8 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
     }
 }
 
-/* The thread says that its four registers are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32 bytes
- * of each from element k on. */
+/* The thread says that its four registers are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32
+ * bytes of each from element k on. */
 ON(provenance, FRAGMENT_HOLDS) {
     Warp *w = e->thread->warp;
     Tensor tensor = {.base = (uintptr_t)e->matrix, .name = e->matrix, .of_map = 1};

@@ -55,9 +55,9 @@ Tag provenance_fragment(Warp *w, MatrixType type, const uint32_t *a0, Site site)
 int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
 
 /* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(); those that count elements of
- * another size than the type's say nothing. Reports pieces that do not fit and returns the tag of element (0, 0): unknown
- * if it has none or pieces did not fit. For an MN-major operand row and column of the result are exchanged, so that row is
- * always that of the operand and column its k. */
+ * another size than the type's say nothing. Reports pieces that do not fit and returns the tag of element (0, 0):
+ * unknown if it has none or pieces did not fit. For an MN-major operand row and column of the result are exchanged, so
+ * that row is always that of the operand and column its k. */
 Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixType type, int mn_major, int rows,
                        Site site);
 /* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. 1: with this product they

@@ -1,5 +1,5 @@
-/* tmem.c - rules of tensor memory: who allocates, what addresses and descriptors are right. order.c judges the order of accesses,
- * cells.c remembers them. Numbers are of PTX ISA 9.1, 9.7.16. */
+/* tmem.c - rules of tensor memory: who allocates, what addresses and descriptors are right. order.c judges the order of
+ * accesses, cells.c remembers them. Numbers are of PTX ISA 9.1, 9.7.16. */
 #include "../mechanism/tmem.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ typedef struct TmemFacts {
 
 ON(tmem, CTA_BEGIN) { e->cta->tmem_facts = cta_alloc(e->cta, sizeof *e->cta->tmem_facts); }
 
-/* ---- one CTA or a pair: 9.7.16.5, 9.7.16.7.1, 9.7.16.12.1 --------------------------------------------------------- */
+/* ---- one CTA or a pair: 9.7.16.5, 9.7.16.7.1, 9.7.16.12.1
+ * --------------------------------------------------------- */
 
 ON(tmem, TMEM_GROUP) {
     Thread *t = e->thread;
@@ -169,7 +170,8 @@ ON(tmem, TMEM_ACCESS) {
 
 /* ---- products: 9.7.16.10 ----------------------------------------------------------------------------------------- */
 
-/* An operand in shared memory: `rows` of 32 bytes, of whose chunks a copy may want the first alone. Leaves their tags. */
+/* An operand in shared memory: `rows` of 32 bytes, of whose chunks a copy may want the first alone. Leaves their
+ * tags. */
 static void check_rows(Actor *actor, Cta *cta, uint64_t bits, MatrixType type, int mn_major, int rows, int halves,
                        Tag *tag) {
     static uint32_t address[2 * WGMMA_MAX_N];
@@ -264,8 +266,8 @@ ON(tmem, TMEM_COPY) {
     order_settle();
 }
 
-/* Does all of D, of this CTA, belong to products of this shape and place already? Those of one thread are in order then, and no
- * others. */
+/* Does all of D, of this CTA, belong to products of this shape and place already? Those of one thread are in order
+ * then, and no others. */
 static int pipelines(const TmemProduct *p, const Cta *cta) {
     const Tcgen05Shape *s = &p->shape;
     const uint32_t id = (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 |

@@ -1,5 +1,5 @@
-/* transfers.c - the rules of cp.async and of the copy engine: operands, the memory on both sides, groups that somebody must
- * wait for.
+/* transfers.c - the rules of cp.async and of the copy engine: operands, the memory on both sides, groups that somebody
+ * must wait for.
  *
  * A copy is judged when it is issued: nobody may use the memory any more, and its data must have been published. It is
  * over by the way it completes, whenever the bytes really move: a load with its barrier's phase, the others with their
@@ -138,7 +138,8 @@ ON(transfers, COPY) {
     }
 }
 
-/* ---- cluster launch control: PTX 9.7.13.17 ------------------------------------------------------------------------ */
+/* ---- cluster launch control: PTX 9.7.13.17
+ * ------------------------------------------------------------------------ */
 
 ON(transfers, LAUNCH_ASKED) {
     const CtaTransfers *f = e->thread->cta->transfers;

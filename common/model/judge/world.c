@@ -19,7 +19,8 @@ typedef struct FenceClock {
 /* What is handed on reaches the threads of a device, or of all. */
 enum { EVERYWHERE = DEVICE_LIMIT, REACHES };
 
-/* The value that a word has been given, and what was handed on with it so far: to all devices, and to that of the writer. */
+/* The value that a word has been given, and what was handed on with it so far: to all devices, and to that of the
+ * writer. */
 typedef struct Raise {
     uint32_t value;
     World *system, *near; /* may be NULL */
@@ -310,8 +311,8 @@ void world_reached(Thread *t, const void *at, MemoryOrder order, int wanted) {
     word->waited = access_of(t, 0);
 }
 
-/* Which of two stores remains, and which of them a wait has seen, depends on the schedule unless one knows the other. So does what
- * a wait sees if a store takes the value away. */
+/* Which of two stores remains, and which of them a wait has seen, depends on the schedule unless one knows the other.
+ * So does what a wait sees if a store takes the value away. */
 static int is_concurrent(const Thread *t, const Access *other) {
     const int own = other->serial == t->cta->cluster->serial && other->component == thread_component(t);
     return other->serial != 0 && !own && !world_has(t, other, KNOWN, SPACE_GLOBAL);

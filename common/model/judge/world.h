@@ -3,8 +3,8 @@
  * A release puts what its thread knows beside the word that it writes; an acquire that reads the word takes it from
  * there. A relaxed write releases what its thread knew at its last fence; what a relaxed read finds is known from the
  * next fence on. A read-modify-write adds to what lies beside the word, a store of another thread replaces it: release
- * and acquire patterns of PTX 8.9. A scope of .gpu reaches the threads of one device, system scope all of them: a word has
- * what was released on it for each device, and for all. A launch knows what the one before it in its stream did and
+ * and acquire patterns of PTX 8.9. A scope of .gpu reaches the threads of one device, system scope all of them: a word
+ * has what was released on it for each device, and for all. A launch knows what the one before it in its stream did and
  * knew. */
 #ifndef WORLD_H
 #define WORLD_H
@@ -16,17 +16,19 @@
 /* An atomic access to a word of global memory: before it is done, and behind it. */
 void world_acquire(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
 void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder order, Site site);
-/* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what was handed on until
- * then, and not what came with the value that it happened to find. */
+/* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what
+ * was handed on until then, and not what came with the value that it happened to find. */
 void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
-/* The first store of this set that another schedule may put in another order with a store or a wait; 0: there is none. */
+/* The first store of this set that another schedule may put in another order with a store or a wait; 0: there is
+ * none. */
 Site world_unordered(void);
 
 /* ---- for order.c ------------------------------------------------------------------------------------------------- */
 
 /* Does the thread know an access of a cluster, its own or another? Does it see it; is it covered by a proxy fence? */
 int world_has(const Thread *t, const Access *e, Aspect aspect, Space space);
-/* ... does it know that the launch has begun? Does the device, by one of its launches that have ended, know an access? */
+/* ... does it know that the launch has begun? Does the device, by one of its launches that have ended, know an
+ * access? */
 int world_knows_start(const Thread *t, const LaunchFacts *launch);
 int world_device_knows(int on, const Access *e);
 /* Has the thread that issued a copy waited for it? */

@@ -1,5 +1,5 @@
-/* global.c - global memory: allocations, and atomics on it. What the host calls is in model_host.h, what kernels call in
- * model.h. */
+/* global.c - global memory: allocations, and atomics on it. What the host calls is in model_host.h, what kernels call
+ * in model.h. */
 #include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
@@ -42,8 +42,8 @@ static const uint32_t *word_at(const Thread *t, const void *p) {
     return (uintptr_t)p % 4 == 0 && (in_shared || global_find((uintptr_t)p, 0) != NULL) ? p : NULL;
 }
 
-/* The thread asks for a change of the word, in vain so far: in a loop it lets others run. wanted: what it waits for; NULL:
- * only the kernel knows. */
+/* The thread asks for a change of the word, in vain so far: in a loop it lets others run. wanted: what it waits for;
+ * NULL: only the kernel knows. */
 static void poll(Thread *t, const void *p, const char *what, const int *wanted, Site site) {
     if (poll_again(t, p, version, 0)) {
         const uint32_t *word = word_at(t, p);

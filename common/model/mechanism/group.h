@@ -1,5 +1,5 @@
-/* group.h - copies on their way, and the groups in which a thread waits for its own: what cp.async, TMA stores and others
- * like them share. */
+/* group.h - copies on their way, and the groups in which a thread waits for its own: what cp.async, TMA stores and
+ * others like them share. */
 #ifndef MODEL_GROUP_H
 #define MODEL_GROUP_H
 
@@ -40,8 +40,8 @@ typedef struct ThreadGroups {
     uint32_t committed; /* closed groups: the open one's number */
     uint32_t open;      /* copies in the open one */
     uint32_t waited;    /* groups that a wait has covered */
-    /* Bit i: no commit has closed group committed - 1 - i, but an arrival at an mbarrier, which counts its copies. For waits
-     * it is part of the next one. */
+    /* Bit i: no commit has closed group committed - 1 - i, but an arrival at an mbarrier, which counts its copies. For
+     * waits it is part of the next one. */
     uint64_t closed_by_barrier;
 } ThreadGroups;
 
@@ -56,9 +56,9 @@ typedef struct Flight {
     uint32_t group; /* the number of its group */
 } Flight;
 
-/* A new copy of the thread's, `bytes` large, zeroed but for its Flight; in the thread's open group, if it has a kind. The
- * schedule steps it until flight_end(). What is left when its cluster has ended is finished if it is in a group, and
- * dropped if not; what is left of an abandoned launch is dropped. */
+/* A new copy of the thread's, `bytes` large, zeroed but for its Flight; in the thread's open group, if it has a kind.
+ * The schedule steps it until flight_end(). What is left when its cluster has ended is finished if it is in a group,
+ * and dropped if not; what is left of an abandoned launch is dropped. */
 void *flight_begin(size_t bytes, Thread *t, int kind, void (*step)(Agent *agent, int whole));
 /* Nothing of it is left to do: frees it. */
 void flight_end(Flight *flight);

@@ -1,6 +1,8 @@
-/* launch_control.c - cluster launch control: a cluster asks for one that has not started. What kernels call is in model.h.
+/* launch_control.c - cluster launch control: a cluster asks for one that has not started. What kernels call is in
+ * model.h.
  *
- * What the answer is, is decided when it comes. In some runs of random policies it is no, though clusters are left: they start then. */
+ * What the answer is, is decided when it comes. In some runs of random policies it is no, though clusters are left:
+ * they start then. */
 #include <string.h>
 
 #include "../core/memory.h"

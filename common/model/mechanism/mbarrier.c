@@ -241,9 +241,9 @@ static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site, cons
     return (uint32_t)token & 1;
 }
 
-/* A thread to which nothing tells that a phase is complete may have come before it was: chance decides once a phase whether it is
- * told no, then until it waits; in the policies that leave little to chance only where another lane of its warp has got a yes. Not
- * where time orders the threads. */
+/* A thread to which nothing tells that a phase is complete may have come before it was: chance decides once a phase
+ * whether it is told no, then until it waits; in the policies that leave little to chance only where another lane of
+ * its warp has got a yes. Not where time orders the threads. */
 static int is_late(Thread *t, Barrier *b) {
     if (b->phase == 0 || device.order != NULL) {
         return 0;

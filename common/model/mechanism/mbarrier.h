@@ -51,11 +51,11 @@ typedef enum {
 void mbarriers_begin(Cta *cta);
 void mbarriers_free(Cta *cta);
 
-/* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the thread's own. Waits
- * if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
+/* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the
+ * thread's own. Waits if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
 Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-/* copy.c, tmem.c: the barrier is to get an arrival when the thread's copies of these groups so far are done; `counts` if mbarrier_init() counts it,
- * else the phase expects one more. They are done. */
+/* copy.c, tmem.c: the barrier is to get an arrival when the thread's copies of these groups so far are done; `counts`
+ * if mbarrier_init() counts it, else the phase expects one more. They are done. */
 void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, int counts, Site site);
 void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group);
 /* tma.c, cluster.c: bytes of a copy have landed. */

@@ -83,8 +83,8 @@ static inline void plain_access(const void *p, uint32_t size, int write, uint32_
 #define PLAIN_SIZES(ACCESS, name, write) \
     ACCESS(name, 2, write) ACCESS(name, 4, write) ACCESS(name, 8, write) ACCESS(name, 16, write)
 
-/* A struct of two words of 8 bytes is accessed as 16 bytes, and need not be a multiple of 16: of a vector that lies so, the
- * processor tells (judge/fault.c). What begins with "unaligned_" says that it may lie anywhere. */
+/* A struct of two words of 8 bytes is accessed as 16 bytes, and need not be a multiple of 16: of a vector that lies so,
+ * the processor tells (judge/fault.c). What begins with "unaligned_" says that it may lie anywhere. */
 #define ALIGNMENT_OF(name, bytes) (#name[0] == 'u' ? 1 : (bytes) < 8 ? (bytes) : 8)
 #define ACCESS(name, bytes, write)                                                             \
     void __tsan_##name##bytes(void *p) {                                                       \
@@ -122,8 +122,8 @@ void *__tsan_memset(void *to, int value, size_t size) { return set(to, value, si
 
 void __tsan_init(void) {}
 
-/* Not every stack has a guard below it (model.c), and a large frame may reach over one: a function that begins outside its
- * thread's stack ends the launch as an access to the guard does. */
+/* Not every stack has a guard below it (model.c), and a large frame may reach over one: a function that begins outside
+ * its thread's stack ends the launch as an access to the guard does. */
 void __tsan_func_entry(void *caller) {
     const Thread *t = device.current;
     (void)caller;

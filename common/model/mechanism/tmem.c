@@ -1,7 +1,8 @@
 /* tmem.c - see tmem.h.
  *
- * Products, copies and commits are asynchronous: an agent does them in the order of their issue, which is one of those that the hardware may
- * choose. A load takes its values when it is issued, and its registers hold NaN until the wait. */
+ * Products, copies and commits are asynchronous: an agent does them in the order of their issue, which is one of those
+ * that the hardware may choose. A load takes its values when it is issued, and its registers hold NaN until the
+ * wait. */
 #include "tmem.h"
 
 #include <stdlib.h>
@@ -228,7 +229,8 @@ void model_tcgen05_wait(int stores, const char *here) {
 
 void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(), .behind = after); }
 
-/* ---- products, copies and commits --------------------------------------------------------------------------------- */
+/* ---- products, copies and commits
+ * --------------------------------------------------------------------------------- */
 
 static void load_operand(const Cta *cta, MatrixType type, float *values, uint64_t bits, int mn_major, int rows) {
     static uint32_t address[2 * WGMMA_MAX_N];
@@ -253,7 +255,8 @@ static float scale_of(const Cta *cta, const Tcgen05Shape *s, uint32_t scales, in
 
 enum { MOST_K = 2 * MATRIX_K_BYTES };
 
-/* To sums[] of a piece of D, which lies in this lane: a is the row of A, `row` of them; b[k] are those of B, from the piece's first on. */
+/* To sums[] of a piece of D, which lies in this lane: a is the row of A, `row` of them; b[k] are those of B, from the
+ * piece's first on. */
 static void add_products(const TmemProduct *p, const Cta *cta, float *sum, const float *a, float (*b)[WGMMA_MAX_N],
                          int lane, int row, int first) {
     static float scale_b[WGMMA_MAX_N], scaled[WGMMA_MAX_N];

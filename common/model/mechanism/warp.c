@@ -10,7 +10,8 @@
 
 void meetings_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, meeting); }
 
-/* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the last. */
+/* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the
+ * last. */
 static void exchange(WarpMeeting *m, int i) {
     WarpPart now = warp_part(m, -1), other = {.arrived = 0};
     if (i < m->parts) {
@@ -26,8 +27,8 @@ static void exchange(WarpMeeting *m, int i) {
     }
 }
 
-/* A lane comes with this mask: the meeting of that mask becomes the one in progress, or none does. But one of another mask
- * where lanes that it needs wait for it: nobody can go on, and that is the one to report. */
+/* A lane comes with this mask: the meeting of that mask becomes the one in progress, or none does. But one of another
+ * mask where lanes that it needs wait for it: nobody can go on, and that is the one to report. */
 static void turn_to(WarpMeeting *m, uint32_t mask, int lane) {
     int i = m->parts;
     if (m->arrived == 0 || m->mask != mask) {
