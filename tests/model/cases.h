@@ -6,8 +6,9 @@
  *     RIGHT_CASE(RIGHT);
  *     WRONG_CASE(NO_EXPECT, RACE_RAW);
  *
- * which puts "ring NO_EXPECT" into the list of all, and makes NO_EXPECT a constant: Case.bug, by which the kernel knows what
- * to do wrong. The constants of a file rise from line to line. The file's run() launches the kernel and looks at its numbers. */
+ * which puts "ring NO_EXPECT" into the list of all, and makes NO_EXPECT a constant: Case.bug, by which the kernel knows
+ * what to do wrong. The constants of a file rise from line to line. The file's run() launches the kernel and looks at
+ * its numbers. */
 #ifndef MODEL_CASES_H
 #define MODEL_CASES_H
 
@@ -92,13 +93,14 @@ const Case *find_case(const char *name);
 /* Sum over k of a[k] * b[k], of numbers in bf16. */
 float case_dot(const uint16_t *a, const uint16_t *b, int depth);
 
-/* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in one of
- * three ways; 0: none. */
+/* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in
+ * one of three ways; 0: none. */
 int right_meeting(int ctas, int overflow);
 /* kernels_global.c: so many CTAs meet three times; each adds to what its neighbour has left. */
 int global_meeting(int ctas);
 int global_fixup(int ctas, int down);
-/* One thread ends the launch: 0: it runs for ever; 1: it calls exit(); 2: it makes more barriers than the model can judge; 3: fork();
+/* One thread ends the launch: 0: it runs for ever; 1: it calls exit(); 2: it makes more barriers than the model can
+ * judge; 3: fork();
  * 4: _exit(); 5: it sleeps for ever, 6: adds for ever. */
 int right_end(int way);
 

@@ -3,8 +3,8 @@
 #define COUNT_PATTERN_H
 
 /* Lane l copies `bytes` bytes (4, 8 or 16) from l * `from` of a buffer in global memory to l * stride in shared memory,
- * `repeat` times, one after the other. Lanes from `lanes` on return before. Then, if `matrix`, the whole warp executes an
- * ldmatrix on those rows. */
+ * `repeat` times, one after the other. Lanes from `lanes` on return before. Then, if `matrix`, the whole warp executes
+ * an ldmatrix on those rows. */
 typedef struct {
     int bytes, from, stride, repeat, lanes, matrix;
 } CountPattern;

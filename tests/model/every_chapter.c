@@ -35,8 +35,8 @@ static const Size sizes[] = {
     {255, 129, 577}, {333, 200, 555}, {16, 1030, 256}, {1030, 16, 8}, {700, 700, 64}, {640, 900, 200},
 };
 
-/* Few rows of activations, for packed weights: with SMS SMs each of that chapter's kernels is chosen for one of them. K fills
- * the stages more than once where teams or CTAs share it. */
+/* Few rows of activations, for packed weights: with SMS SMs each of that chapter's kernels is chosen for one of them. K
+ * fills the stages more than once where teams or CTAs share it. */
 static const Size few_rows[] = {
     {8, 64, 6000},   {7, 300, 4000},  {5, 600, 1300},  {16, 64, 6000},  {13, 300, 4000},
     {12, 600, 1300}, {15, 400, 3000}, {30, 300, 3000}, {17, 64, 5000},  {31, 500, 2100},
@@ -213,8 +213,8 @@ static void check_claim(const Chapter *chapter) {
        found != NULL ? found : "this holds for every schedule");
 }
 
-/* A step, at all sizes or at every second small one: nothing that its threads do may depend on the schedule, so that what
- * these runs show holds for every schedule. */
+/* A step, at all sizes or at every second small one: nothing that its threads do may depend on the schedule, so that
+ * what these runs show holds for every schedule. */
 static void check_step(const Chapter *step, int number, int seeds, long long most) {
     const long long small = 3000000;
     for (int s = 0; s < (int)(sizeof sizes / sizeof sizes[0]); s++) {

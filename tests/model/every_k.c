@@ -1,5 +1,5 @@
-/* every_k.c - does a chapter's ring do for every K what it does for one? A run of K and one of K and two laps of its rings more:
- * if each thread does the same in both, but for laps that it repeats, nothing new comes with K. TAP. */
+/* every_k.c - does a chapter's ring do for every K what it does for one? A run of K and one of K and two laps of its
+ * rings more: if each thread does the same in both, but for laps that it repeats, nothing new comes with K. TAP. */
 
 #include "../../common/harness/problem.h"
 #include "../../common/model/event.h"
@@ -8,10 +8,12 @@
 
 enum { SMS = 8, SHARED = 227 * 1024, MOST_STAGES = 16, STEP = 128 };
 
-/* ---- what threads do, lap by lap ---------------------------------------------------------------------------------- */
+/* ---- what threads do, lap by lap
+ * ---------------------------------------------------------------------------------- */
 
-/* Of a thread: a digest of what it has done since it last passed an even phase of a ring's first barrier, of the two laps before
- * that, and of all, where two laps that follow their like count once. Two, since a loop may be unrolled by two. */
+/* Of a thread: a digest of what it has done since it last passed an even phase of a ring's first barrier, of the two
+ * laps before that, and of all, where two laps that follow their like count once. Two, since a loop may be unrolled by
+ * two. */
 typedef struct {
     uint64_t lap, last, all;
 } Laps;
@@ -96,7 +98,8 @@ ON(first, THREAD_RETURNED) {
     *l = (Laps){0, 0, 0};
 }
 
-/* ---- chapters ------------------------------------------------------------------------------------------------------ */
+/* ---- chapters
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Runs it, and says how many k make two laps of all its rings; 0: it has none. */
 static int run(const Chapter *chapter, const char *variant, int k) {

@@ -1,18 +1,18 @@
 /* explore.c - runs every schedule of small kernels, up to those that differ only in the order of independent steps, and
  * compares what the model says in each with what it says of a single run. TAP.
  *
- *     explore                  a third of the cases of cases.h, each for a third of a second, others at each commit (TURN);
- *                              TIER=long: all, each for a minute
+ *     explore                  a third of the cases of cases.h, each for a third of a second, others at each commit
+ *                              (TURN); TIER=long: all, each for a minute
  *     explore ring NO_EXPECT   those whose name contains this
  *
- * Dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005) with sleep sets, depth first. A step is what a thread
- * does from one question to the scheduler to the next: before each use of an mbarrier and each atomic. Or it is an agent's
- * whole work. Steps are dependent if they touch the same barrier or word, unless both only look or both only arrive: an arrival
- * that completes no phase changes nothing that can be seen. Where two dependent steps of a run are not ordered by others, the
- * other order is run, too. A thread that waits can go on when its wait would let it through.
+ * Dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005) with sleep sets, depth first. A step is what a
+ * thread does from one question to the scheduler to the next: before each use of an mbarrier and each atomic. Or it is
+ * an agent's whole work. Steps are dependent if they touch the same barrier or word, unless both only look or both only
+ * arrive: an arrival that completes no phase changes nothing that can be seen. Where two dependent steps of a run are
+ * not ordered by others, the other order is run, too. A thread that waits can go on when its wait would let it through.
  *
- * Not explored: the order in which arrivals come to __syncthreads(), named and cluster barriers; a question or a load that found
- * the same thing twice is asked again only when there is something new. */
+ * Not explored: the order in which arrivals come to __syncthreads(), named and cluster barriers; a question or a load
+ * that found the same thing twice is asked again only when there is something new. */
 #include <time.h>
 
 #include "../../common/model/core/schedule.h"
@@ -168,7 +168,8 @@ static void settle(Object *o) {
     }
 }
 
-/* ---- steps that could have come in the other order ------------------------------------------------------------------ */
+/* ---- steps that could have come in the other order
+ * ------------------------------------------------------------------ */
 
 static int looks(Kind kind) { return kind == LOOKS || kind == WAITS; }
 
@@ -213,7 +214,8 @@ static void want_before(int n, int i) {
     }
 }
 
-/* What the step in progress touches: which steps before it are dependent, and not ordered? `known` is what orders it. */
+/* What the step in progress touches: which steps before it are dependent, and not ordered? `known` is what orders
+ * it. */
 static void find_races(const Touch *touch, const uint16_t *known) {
     static uint16_t clock[PROCS];
     memcpy(clock, known, sizeof clock);
@@ -453,7 +455,8 @@ static void met(const Warp *w, uint32_t lanes) {
 
 static const Explorer explorer = {choose, queued, woken, met};
 
-/* ---- what the threads are about to do -------------------------------------------------------------------------------- */
+/* ---- what the threads are about to do
+ * -------------------------------------------------------------------------------- */
 
 /* The thread asks who goes on; then it does this. */
 static void ask(Thread *t, const void *at, const unsigned long long *phase, Touch next) {

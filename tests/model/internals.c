@@ -410,7 +410,8 @@ static void test_limits(void) {
            "too much shared memory is refused");
 }
 
-/* The exit status of a child that ends by a fault of the host's (0) or as right_end() says, and what it said on stderr. */
+/* The exit status of a child that ends by a fault of the host's (0) or as right_end() says, and what it said on
+ * stderr. */
 static int end_of(int way, char said[1000]) {
     static int *volatile nowhere;
     int ends[2], status = 0;

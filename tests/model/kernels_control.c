@@ -1,5 +1,6 @@
-/* kernels_control.c - cluster launch control: clusters of one or two CTAs leave their number where a tile would be, and take over
- * those that have not started. A thread of CTA 0 asks; a warp of each CTA, and that thread, read the answers. */
+/* kernels_control.c - cluster launch control: clusters of one or two CTAs leave their number where a tile would be, and
+ * take over those that have not started. A thread of CTA 0 asks; a warp of each CTA, and that thread, read the
+ * answers. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/cluster.h"

@@ -17,13 +17,13 @@ enum { THREADS = 64, GRID = 4, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES 
 RIGHT_CASE(
     RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
 RIGHT_CASE(RIGHT_POLL); /* by loads in a loop of its own */
-RIGHT_CASE(RIGHT_FENCES);    /* relaxed accesses between system_fence() */
-RIGHT_CASE(RIGHT_STORES);    /* ordinary ones instead of TMA */
-RIGHT_CASE(RIGHT_TWICE);     /* two launches on each device, without the host between */
-RIGHT_CASE(RIGHT_LATE_WAIT); /* the second launch on each device waits, the third reads */
-RIGHT_CASE(RIGHT_RELAY);     /* device 1 hands on what device 0 has told it */
-RIGHT_CASE(RIGHT_LOAD);      /* the copy engine loads what the other device's has stored */
-WRONG_CASE(LOAD_UNFENCED, PROXY_FENCE);    /* without a proxy fence after the flag */
+RIGHT_CASE(RIGHT_FENCES);                   /* relaxed accesses between system_fence() */
+RIGHT_CASE(RIGHT_STORES);                   /* ordinary ones instead of TMA */
+RIGHT_CASE(RIGHT_TWICE);                    /* two launches on each device, without the host between */
+RIGHT_CASE(RIGHT_LATE_WAIT);                /* the second launch on each device waits, the third reads */
+RIGHT_CASE(RIGHT_RELAY);                    /* device 1 hands on what device 0 has told it */
+RIGHT_CASE(RIGHT_LOAD);                     /* the copy engine loads what the other device's has stored */
+WRONG_CASE(LOAD_UNFENCED, PROXY_FENCE);     /* without a proxy fence after the flag */
 WRONG_CASE(LOAD_FENCED_EARLY, PROXY_FENCE); /* with one before the wait for the flag */
 WRONG_CASE(LOAD_FIRST, GLOBAL_CONFLICT);    /* and waits then */
 WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
@@ -161,7 +161,8 @@ DEVICE int is_there(const Params *p, int block, int thread) {
 DEVICE int is_loaded(Shared *s, const Params *p, int block, int thread) {
     int right = 1, from = 1 - p->rank;
     if (thread == 0) {
-        LEAVES_OUT(LOAD_UNFENCED, if (!BUG(LOAD_FENCED_EARLY)) { fence_proxy_async_global(); });
+        LEAVES_OUT(
+            LOAD_UNFENCED, if (!BUG(LOAD_FENCED_EARLY)) { fence_proxy_async_global(); });
         mbarrier_arrive_expect_tx(&s->loaded, (int)sizeof s->box);
         bulk_load(s->box, &p->c[p->rank][(from * HALF + block * ROWS) * COLS], (int)sizeof s->box, &s->loaded);
     }

@@ -1,5 +1,5 @@
-/* kernels_mbarrier.c - what mbarriers can do beyond what the chapters ask of them: tokens, questions that suspend, arrivals
- * by the dozen and by cp.async, and the end of a barrier's life. */
+/* kernels_mbarrier.c - what mbarriers can do beyond what the chapters ask of them: tokens, questions that suspend,
+ * arrivals by the dozen and by cp.async, and the end of a barrier's life. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/bulk_copy.h"
@@ -234,7 +234,8 @@ RIGHT_IN(ballot, RIGHT_BALLOT_SYNC); /* ... when one has, behind a __syncwarp() 
 RIGHT_IN(ballot, RIGHT_TOLD_YES);    /* who knows that a phase is complete is told so at once */
 WRONG_IN(ballot, BALLOT_ANY, RACE_RAW);
 
-/* Each lane asks; a ballot says who was told yes. Each warp reads what the other one has written. They ask when the phase is
+/* Each lane asks; a ballot says who was told yes. Each warp reads what the other one has written. They ask when the
+ * phase is
  * complete: a counter and shuffles order the run, and nothing else. */
 DEVICE void ballot(Shared *s, const Params *p) {
     const int bug = p->bug, one = bug == BALLOT_ANY || bug == RIGHT_BALLOT_SYNC;

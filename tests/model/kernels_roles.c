@@ -1,5 +1,5 @@
-/* kernels_roles.c - a producer, two consumer warpgroups and a ring: the ways in which right kernels wait, arrive, announce
- * and take turns, and next to them what must be named whatever the schedule. */
+/* kernels_roles.c - a producer, two consumer warpgroups and a ring: the ways in which right kernels wait, arrive,
+ * announce and take turns, and next to them what must be named whatever the schedule. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"
@@ -14,8 +14,8 @@
 
 #define CASE_LIST "roles"
 
-/* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B; where they take turns, the same
- * rows. */
+/* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B; where they take turns, the
+ * same rows. */
 enum { BM = 64, BN = 64, BK = 64, CONSUMERS = 2, PRODUCER = 128 * CONSUMERS, THREADS = PRODUCER + 64 };
 enum { STAGES = 3, K_TILES = 8, STEPS = BK / 16, A_BYTES = CONSUMERS * BM * BK * 2, B_BYTES = BN * BK * 2 };
 

@@ -9,7 +9,8 @@
 
 #define CASE_LIST "tensor"
 
-/* ---- bulk copies -------------------------------------------------------------------------------------------------- */
+/* ---- bulk copies
+ * -------------------------------------------------------------------------------------------------- */
 
 /* Rows come in one by one, twice; each thread doubles its elements, and the rows go out again. */
 enum { THREADS = 64, ROWS = 4, COLS = 64, ROW_BYTES = COLS * 4, ROUNDS = 2 };
@@ -125,7 +126,8 @@ static int run(const Case *c) {
     return status;
 }
 
-/* ---- boxes of tensors --------------------------------------------------------------------------------------------- */
+/* ---- boxes of tensors
+ * --------------------------------------------------------------------------------------------- */
 
 /* A box of a tensor of `rank` dimensions, whose elements have so many bytes: 1 fp8, 2 bf16, 4 fp32. */
 typedef struct {

@@ -1,6 +1,6 @@
-/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two one behind the other, by a CTA or a pair; its
- * accumulator is taken out by four warps. What goes into it: tiles in shared memory, A in tensor memory, other types, scales; or
- * there is no product, but a copy. */
+/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two one behind the other,
+ * by a CTA or a pair; its accumulator is taken out by four warps. What goes into it: tiles in shared memory, A in
+ * tensor memory, other types, scales; or there is no product, but a copy. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/cluster.h"
@@ -33,8 +33,8 @@ typedef struct {
     Tcgen05Kind kind;
     MatrixType a, b;
     Tcgen05Registers registers; /* A is stored, and D loaded, by this shape */
-    /* Of wrong ones: bits of the instruction descriptor that are others, of all products and of the third; what is added to addresses
-     * and to A's descriptor; the N of the loads' .xN; CTAs whose barriers the commit tells. */
+    /* Of wrong ones: bits of the instruction descriptor that are others, of all products and of the third; what is
+     * added to addresses and to A's descriptor; the N of the loads' .xN; CTAs whose barriers the commit tells. */
     uint32_t shape, third, at_d, at_a, at_scales, at_load;
     uint64_t rows;
     int num, told;
@@ -252,8 +252,8 @@ static inline void put_row(uint8_t *to, MatrixType type, int row) {
     }
 }
 
-/* Operands of a product; in the first also B, and scales: four of a row in the lane and column where cp brings them, a block for each
- * four that a row has. */
+/* Operands of a product; in the first also B, and scales: four of a row in the lane and column where cp brings them, a
+ * block for each four that a row has. */
 DEVICE void fill(const Params *p, Shared *s, int rank, int product) {
     const int of_b = product == 0 ? N >> p->mode.pair : 0;
     static const uint8_t bits[2][3] = {{0x38, 0x40, 0x30}, {127, 128, 126}};

@@ -260,7 +260,8 @@ static __global__ void __launch_bounds__(THREADS, 1) types_kernel(const __grid_c
 }
 KERNEL_ENTRY(types_kernel, Params);
 
-/* ---- data --------------------------------------------------------------------------------------------------------- */
+/* ---- data
+ * --------------------------------------------------------------------------------------------------------- */
 
 static MatrixType type_of(int kind) {
     switch (kind) {

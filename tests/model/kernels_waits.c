@@ -1,5 +1,5 @@
-/* kernels_waits.c - threads that ask whether something has come: until it has, or only so often. No means "not yet", however
- * often a thread asks (PTX 9.7.13.15.16). */
+/* kernels_waits.c - threads that ask whether something has come: until it has, or only so often. No means "not yet",
+ * however often a thread asks (PTX 9.7.13.15.16). */
 #include "../../common/gemm.h"
 
 #include "../../common/device/global_atomic.h"
