@@ -3,8 +3,8 @@
  * What is new   Three levels of tiles. The CTA tile (BM x BN of C): a k-tile of A and B is loaded once into shared
  *               memory and used by all warps. The warp tile (WM x WN): a warp loads fragments of it into registers
  *               (ldmatrix) and uses each several times. The instruction tile (16 x 8 x 16): mma.sync, on tensor cores.
- * Last step     The order of tiles. CTAs take the tiles of C in groups of 8 tile rows, not row by row, so those that
- *               run together share rows of A and of B. Shared rows come from L2 instead of DRAM.
+ * Last step     The order of tiles. CTAs take the tiles of C in groups of 8 tile rows, column by column within a group,
+ *               so those that run together share rows of A and of B. Shared rows come from L2 instead of DRAM.
  * What holds it back   A CTA loads, waits, computes and waits: while it loads, its tensor cores idle, and while they
  *               work, it loads nothing. Only a second CTA on the same SM fills some of the gaps.
  * Run           make 02 && ./02_smem_tiled, here; from the top, make run-02 */
@@ -20,7 +20,7 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 2,             /* while one waits, the other computes */
     TILE_GROUP = 8,              /* tile rows in a group of tiles (tile_order.h) */
 };
@@ -36,14 +36,14 @@ static_assert(
     CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
     "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a smaller tile, or fewer CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
 /* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
- * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
+ * read a row of 128 bytes. Past the matrix's last row they read that row; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
@@ -70,7 +70,7 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
         int row = pass * ROWS_PER_PASS + (int)threadIdx.x / 8;
         uint4 data = {chunks[pass].x & keep.x, chunks[pass].y & keep.y, chunks[pass].z & keep.z,
                       chunks[pass].w & keep.w};
-        *(uint4 *)&tile[swizzled_index(row, chunk)] = data;
+        *(uint4 *)&tile[swizzled_index(row, chunk)] = data; /* load_fragments() must use the same index */
     }
 }
 

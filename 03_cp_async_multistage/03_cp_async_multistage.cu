@@ -20,7 +20,7 @@ enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STAGES = 3,                  /* k-tiles that are in shared memory at a time */
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 2,             /* while one waits, the other computes */
     TILE_GROUP = 8,              /* tile rows in a group of tiles (tile_order.h) */
 };
@@ -36,7 +36,7 @@ typedef struct {
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */

@@ -4,7 +4,9 @@
  *               next k16 step, across the boundary between k-tiles too, so the wait for the next k-tile comes before
  *               the last step of this one. Copies to shared memory and to registers are now both pipelined.
  * Last step     A tile twice as wide. One CTA of eight warps loads 384 rows of A and B for a k-tile, where two CTAs of
- *               four warps load 512. So a quarter fewer bytes come from L2. Four stages take the 192 KB of both CTAs.
+ *               four warps load 512. So a quarter fewer bytes come from L2. Four stages of 48 KB take 192 KB, as much
+ *               as two CTAs with three stages of 32 KB each took. Only four constants change. This pays only now:
+ *               before steps 1 and 2 the wide tile was slower.
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores
  *               of an SM can do: Hopper's full rate needs wgmma.
@@ -24,7 +26,7 @@ enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16,             /* k16 steps in a k-tile */
     STAGES = 4,                  /* k-tiles that are in shared memory at a time */
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 1,             /* its stages fill the shared memory */
     TILE_GROUP = 8,              /* tile rows in a group of tiles (tile_order.h) */
 };
@@ -41,7 +43,7 @@ typedef struct {
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
@@ -58,7 +60,7 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
     if (edge && column >= k_end) {
         column = bytes = 0; /* reads nothing, writes 16 zeros */
     }
-    int thread_row = recomputed((int)threadIdx.x / 8); /* otherwise the compiler keeps all addresses in registers */
+    int thread_row = recomputed((int)threadIdx.x / 8); /* hides the value, so that no address stays in a register */
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
         int row = pass * ROWS_PER_PASS + thread_row;
@@ -72,9 +74,9 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
     }
 }
 
-/* All threads: start the copies of the k-tile that is multiplied as number k_tile to its stage, if there is such a
- * k-tile, and close the group. After the last one the group is empty, so that all but the newest STAGES - 2 groups end
- * at the same k-tile. The last columns of A and B, which may end inside 16 bytes, go first: only they need zeros. */
+/* All threads: start the copies for iteration k_tile of the main loop to its stage, if there is such an iteration, and
+ * close the group. After the last iteration the group is empty, so that all but the newest STAGES - 2 groups end at the
+ * same k-tile. Iteration 0 takes the last columns of A and B, which may end inside 16 bytes: only they need zeros. */
 DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
     int k_tiles = ceil_div(p->k, BK), edge = k_tile == 0;
     if (k_tile < k_tiles) {
@@ -128,9 +130,10 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     for (int k_tile = 0; k_tile < STAGES - 1; k_tile++) {
         load_stage(s, &p, tile, k_tile);
     }
-    /* Waits until this thread's copies of k-tile 0 have landed: all but the newest STAGES - 2 groups. */
+    /* Each k-tile's copies are one group (load_stage()). This thread waits until its copies of k-tile 0 have landed: at
+     * most the newest STAGES - 2 groups may be unfinished. */
     cp_async_wait_group(STAGES - 2);
-    /* All threads wait for the copies of all. */
+    /* All threads wait until everyone's copies have landed. */
     __syncthreads();
     load_fragments(&fragments[0], s->a[0], s->b[0], warp_m, warp_n, 0);
 
@@ -142,18 +145,19 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             if (step == STEPS - 1) {
                 /* The next fragments are of the next k-tile: waits until this thread's copies of it have landed. */
                 cp_async_wait_group(STAGES - 2);
-                /* All threads wait for the copies of all, and until all have read the last fragments of this k-tile,
-                 * whose stage is filled next. */
+                /* All threads wait until everyone's copies have landed, and until all have loaded the last fragments of
+                 * this k-tile: its stage is filled next. */
                 __syncthreads();
                 stage = (stage + 1) % STAGES;
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
-                /* Fills the set that is not multiplied now. mma.sync waits for these registers, one step later. */
+                /* Loads the set that is not being multiplied. The next step's products wait for these registers. */
                 load_fragments(&fragments[(step + 1) % 2], s->a[stage], s->b[stage], warp_m, warp_n,
                                (step + 1) % STEPS);
             }
             if (step == 1) {
-                /* Fills the stage of the previous k-tile, which all have read before the barrier in its last step. */
+                /* Fills the stage of the previous k-tile, which all have read before the barrier in its last step.
+                 * Steps 0 and 2 would be correct too: the wait in the last step counts this group. */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
             }
             multiply(acc, &fragments[step % 2]);

@@ -7,22 +7,23 @@
  * Run           make run-02 STEP=1, from the top */
 #include "../../common/gemm.h"
 
-enum { BM = 128, BN = 128, BK = 64 };      /* CTA tile; a row of a k-tile is 128 bytes */
-enum { TM = 8, TN = 8 };                   /* a thread computes TM x TN elements of the CTA tile, */
-enum { DOWN = BM / TM, ACROSS = BN / TN }; /* spaced DOWN rows and ACROSS columns apart */
+enum { BM = 128, BN = 128, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
+/* DOWN x ACROSS threads compute TM x TN elements each; a thread's elements are DOWN rows and ACROSS columns apart. */
+enum { TM = 8, TN = 8 };
+enum { DOWN = BM / TM, ACROSS = BN / TN };
 enum {
     THREADS = DOWN * ACROSS,
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
 };
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
 
 typedef struct {
-    bf16 a[BM * BK]; /* [BM][BK], K-major */
+    bf16 a[BM * BK]; /* [BM][BK], K-major: the elements of a row follow each other along k */
     bf16 b[BN * BK]; /* [BN][BK], the same */
 } Shared;
 
 /* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
- * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
+ * read a row of 128 bytes. Past the matrix's last row they read that row; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;

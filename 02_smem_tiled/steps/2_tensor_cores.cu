@@ -1,7 +1,8 @@
 /* 02_smem_tiled, step 2 - tensor cores.
  *
  * What is new   A warp multiplies on the tensor cores: one mma.sync does 16 x 8 x 16 products, with operands spread
- *               over the registers of all 32 lanes. So a warp has 64 x 64 elements of C, where a thread had 8 x 8.
+ *               over the registers of all 32 lanes. The owner of a part of C is now a warp: it computes 64 x 64
+ *               elements, where a thread computed 8 x 8. A CTA has four warps, and two CTAs share an SM.
  * What holds it back   A lane needs four loads of 4 bytes for its part of 16 x 16 elements, all with bank conflicts.
  * Run           make run-02 STEP=2, from the top */
 #include "../../common/gemm.h"
@@ -14,28 +15,28 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 2,             /* while one waits, the other computes */
 };
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
 
 typedef struct {
-    bf16 a[BM * BK]; /* [BM][BK], K-major */
+    bf16 a[BM * BK]; /* [BM][BK], K-major: the elements of a row follow each other along k */
     bf16 b[BN * BK]; /* [BN][BK], the same */
 } Shared;
 static_assert(
     CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
     "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a smaller tile, or fewer CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
 /* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
- * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
+ * read a row of 128 bytes. Past the matrix's last row they read that row; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
@@ -67,7 +68,8 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. mma_sync.h says which two elements a register holds.
- * Register 1 of a[i] is 8 rows below register 0, register 1 of b[j] 8 columns to its right: b[j] is two fragments. */
+ * In a[i], register 1 is 8 rows below register 0. In b[j], register 1 is 8 columns to the right, and registers 2 and 3
+ * are 8 rows below: b[j] holds two fragments of 16 x 8. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

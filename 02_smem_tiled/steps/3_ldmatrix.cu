@@ -16,28 +16,28 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 2,             /* while one waits, the other computes */
 };
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
 static_assert(BM % ROWS_PER_PASS == 0 && BN % ROWS_PER_PASS == 0, "passes copy whole tiles: none may leave rows over");
 
 typedef struct {
-    bf16 a[BM * BK]; /* [BM][BK], K-major */
+    bf16 a[BM * BK]; /* [BM][BK], K-major: the elements of a row follow each other along k */
     bf16 b[BN * BK]; /* [BN][BK], the same */
 } Shared;
 static_assert(
     CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
     "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a smaller tile, or fewer CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
 /* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
- * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
+ * read a row of 128 bytes. Past the matrix's last row they read that row; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
@@ -68,7 +68,9 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
     }
 }
 
-/* A warp: load the fragments of k16 step `step` of the k-tile. */
+/* A warp: load the fragments of k16 step `step` of the k-tile. For A, the four matrices are rows 0-7 and 8-15 of the
+ * left 8 columns, then of the right 8. For B, they are left and right of rows 0-7, then of rows 8-15: the order that
+ * each operand's registers need. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

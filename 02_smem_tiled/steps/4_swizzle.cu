@@ -1,7 +1,8 @@
 /* 02_smem_tiled, step 4 - a swizzle against bank conflicts.
  *
  * What is new   The eight rows of a matrix began in the same bank, so ldmatrix read them one after the other.
- *               The swizzle moves the 16-byte chunks of each row to other columns, so that all eight are read at once.
+ *               The swizzle moves chunk c of row r, 16 bytes, to column c XOR (r mod 8), so that all eight are read at
+ *               once.
  * What holds it back   CTAs take the tiles of C row by row. Those that run together share a few rows of A, but need
  *               many of B, so more bytes come from DRAM than necessary.
  * Run           make run-02 STEP=4, from the top */
@@ -16,7 +17,7 @@ enum { WARPS_M = 2, WARPS_N = 2 };
 enum { WM = BM / WARPS_M, WN = BN / WARPS_N }; /* warp tile */
 enum {
     THREADS = 32 * WARPS_M * WARPS_N,
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 2,             /* while one waits, the other computes */
 };
 static_assert(BK * sizeof(bf16) == 128, "swizzled_index() expects rows of 128 bytes: BK is 64");
@@ -31,14 +32,14 @@ static_assert(
     CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
     "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a smaller tile, or fewer CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
 } Fragments;
 
 /* All threads: load a k-tile of `tile_rows` rows into registers, 16 bytes per thread and pass; 8 neighbouring threads
- * read a row of 128 bytes. Past the last row they read it again; results computed from it are not stored. */
+ * read a row of 128 bytes. Past the matrix's last row they read that row; results computed from it are not stored. */
 DEVICE void load_tile(uint4 *chunks, int tile_rows, const bf16 *matrix, int ld, int rows, int k_end, int first_row,
                       int k) {
     int column = k + (int)threadIdx.x % 8 * 8;
@@ -65,7 +66,7 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
         int row = pass * ROWS_PER_PASS + (int)threadIdx.x / 8;
         uint4 data = {chunks[pass].x & keep.x, chunks[pass].y & keep.y, chunks[pass].z & keep.z,
                       chunks[pass].w & keep.w};
-        *(uint4 *)&tile[swizzled_index(row, chunk)] = data;
+        *(uint4 *)&tile[swizzled_index(row, chunk)] = data; /* load_fragments() must use the same index */
     }
 }
 

@@ -19,7 +19,7 @@ enum {
     THREADS = 32 * WARPS_M * WARPS_N,
     STEPS = BK / 16,             /* k16 steps in a k-tile */
     STAGES = 3,                  /* k-tiles that are in shared memory at a time */
-    ROWS_PER_PASS = THREADS / 8, /* rows of a k-tile that all threads copy together */
+    ROWS_PER_PASS = THREADS / 8, /* 8 threads copy a row, 16 bytes each; all threads together copy this many rows */
     CTAS_PER_SM = 2,             /* while one waits, the other computes */
     TILE_GROUP = 8,              /* tile rows in a group of tiles (tile_order.h) */
 };
@@ -36,7 +36,7 @@ typedef struct {
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
-/* What a warp multiplies in one k16 step. */
+/* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
     uint32_t a[WM / 16][4]; /* 16 x 16 each */
     uint32_t b[WN / 16][4]; /* two 16 x 8 each */
@@ -115,9 +115,10 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     for (int k_tile = 0; k_tile < STAGES - 1; k_tile++) {
         load_stage(s, &p, tile, k_tile);
     }
-    /* Waits until this thread's copies of k-tile 0 have landed: all but the newest STAGES - 2 groups. */
+    /* Each k-tile's copies are one group (load_stage()). This thread waits until its copies of k-tile 0 have landed: at
+     * most the newest STAGES - 2 groups may be unfinished. */
     cp_async_wait_group(STAGES - 2);
-    /* All threads wait for the copies of all. */
+    /* All threads wait until everyone's copies have landed. */
     __syncthreads();
     load_fragments(&fragments[0], s->a[0], s->b[0], warp_m, warp_n, 0);
 
@@ -129,18 +130,19 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             if (step == STEPS - 1) {
                 /* The next fragments are of the next k-tile: waits until this thread's copies of it have landed. */
                 cp_async_wait_group(STAGES - 2);
-                /* All threads wait for the copies of all, and until all have read the last fragments of this k-tile,
-                 * whose stage is filled next. */
+                /* All threads wait until everyone's copies have landed, and until all have loaded the last fragments of
+                 * this k-tile: its stage is filled next. */
                 __syncthreads();
                 stage = (stage + 1) % STAGES;
             }
             if (step < STEPS - 1 || k_tile < k_tiles - 1) {
-                /* Fills the set that is not multiplied now. mma.sync waits for these registers, one step later. */
+                /* Loads the set that is not being multiplied. The next step's products wait for these registers. */
                 load_fragments(&fragments[(step + 1) % 2], s->a[stage], s->b[stage], warp_m, warp_n,
                                (step + 1) % STEPS);
             }
             if (step == 1) {
-                /* Fills the stage of the previous k-tile, which all have read before the barrier in its last step. */
+                /* Fills the stage of the previous k-tile, which all have read before the barrier in its last step.
+                 * Steps 0 and 2 would be correct too: the wait in the last step counts this group. */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
             }
             multiply(acc, &fragments[step % 2]);

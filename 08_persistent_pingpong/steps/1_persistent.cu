@@ -80,6 +80,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                     pipeline_advance(&state, STAGES);
                 }
             }
+            /* The producer need not wait for its last loads: the consumers do, and the CTA lives as long as they do. */
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -108,7 +109,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
+                     * thread knows. If the stage were released before the wait, the producer would overwrite it while
+                     * wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
@@ -117,8 +119,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
             registers_settled(acc, BN / 2);
-            if (thread == 0) {
-                /* The last stage may be refilled too: in the next tile the producer waits for it. */
+            if (thread == 0) { /* the last stage must be released too: the producer fills it again for the next tile */
                 consumer_release(s->empty, previous);
             }
 

@@ -59,9 +59,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     if (warp == 0 && elect_one()) {
         tma_prefetch_map(&p.map_a);
         tma_prefetch_map(&p.map_b);
-        mbarrier_init(s->full, STAGES, 1);      /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, STAGES, 1);     /* one thread of the consumer whose tile it is */
-        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
+        mbarrier_init(s->full, STAGES, 1);      /* one arrival: the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, STAGES, 1);     /* one arrival: of a thread of the consumer whose tile it is */
+        mbarrier_init(s->turn, CONSUMERS, 128); /* 128 arrivals: of all threads of the other consumer */
         mbarrier_init_fence();
     }
     /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
@@ -83,6 +83,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                     pipeline_advance(&state, STAGES);
                 }
             }
+            /* The producer need not wait for its last loads: the consumers do, and the CTA lives as long as they do. */
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -91,13 +92,14 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         float acc[BM / 64][BN / 2]; /* 64 x BN each (wgmma.h says which element is where) */
         PipelineState state = consumer_start_state();
         pipeline_advance_by(&state, consumer * k_tiles, STAGES); /* the first tile is consumer 0's */
-        uint32_t turn = consumer == 0;                           /* parity: 1 passes on a fresh barrier */
+        /* Parity that this consumer waits for. A fresh barrier counts the phase before its first as complete, so a wait
+         * for parity 1 returns at once: consumer 0 begins. */
+        uint32_t turn = consumer == 0;
         for (int index = (int)blockIdx.x + consumer * (int)gridDim.x; index < tiles_m * tiles_n;
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
-             * correct: a parity two phases old looks like the new one, but the other has waited for those skipped. */
+             * time, and the other's epilogue overlaps this one's math. pipeline_advance_by() needs this wait, too. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -122,23 +124,26 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
+                     * thread knows. If the stage were released before the wait, the producer would overwrite it while
+                     * wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
                 pipeline_advance(&state, STAGES);
             }
-            /* The math of this tile is issued, so the other consumer may issue its own. All threads arrive, so that the
-             * next turn cannot begin before each of them has waited for this one. */
+            /* The math of this tile is issued, so the other consumer may issue its own. All 128 threads arrive, not
+             * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
+             * miss its turn. */
             mbarrier_arrive(&s->turn[1 - consumer]);
-            /* The other consumer takes the next k_tiles stages. */
+            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase. This
+             * consumer has not waited for the k-tiles that it skips. The other one has, before it passed on the turn:
+             * none of those phases is still open. */
             pipeline_advance_by(&state, k_tiles, STAGES);
             /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
             registers_settled(acc[0], BN / 2);
             registers_settled(acc[1], BN / 2);
-            if (thread == 0) {
-                /* The last stage may be filled again, too: the producer waits for it in the next tile. */
+            if (thread == 0) { /* the last stage must be released too: the producer fills it again for the next tile */
                 consumer_release(s->empty, previous);
             }
 

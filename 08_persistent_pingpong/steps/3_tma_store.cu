@@ -1,7 +1,8 @@
 /* 08_persistent_pingpong, step 3 - TMA stores C.
  *
  * What is new   A consumer writes its result into shared memory, and the copy engine copies it to C. So the consumer
- *               computes no addresses of C, and goes on while they are stored.
+ *               computes no addresses of C, and goes on while they are stored. At 8192 x 8192 the speed stays, because
+ *               the other consumer's math hides either epilogue; at 2048 x 2048 x 2048 it grows by 4 %.
  * What holds it back   The last wave: at 4096 x 4096 there are 704 tiles of this width for 132 SMs, so in the last of 6
  *               waves only 44 SMs have work.
  * Run           make run-08 STEP=3, from the top */
@@ -29,7 +30,7 @@ enum {
     CTAS_PER_SM = 1,                  /* its stages fill the shared memory */
     TILE_GROUP = 8,                   /* tile rows in a group of tiles (tile_order.h) */
 };
-enum { PIECE = 64, BOX = 16 }; /* the epilogue stores 64 columns at a time, in boxes of 16, which divide each width */
+enum { PIECE = 64, BOX = 16 }; /* the epilogue stores 64 columns at a time, in boxes of 16, for step 4's width 208 */
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
 static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
@@ -56,21 +57,22 @@ typedef struct {
 } Params;
 
 /* A consumer warpgroup: store 64 x BN accumulators as the part of C that begins at (row, col), through shared memory.
- * `store` counts this warpgroup's pieces, which alternate between two buffers. */
+ * `*store` counts the pieces that this warpgroup has stored; pieces alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const float *acc, int row, int col, int consumer, int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
-     * left 8 columns, then of the right 8. */
+     * left 8 columns, then of the right 8. in_box is this address within a box, in elements. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
     UNROLL
     for (int piece = 0; piece < BN; piece += PIECE) {
         bf16(*out)[64 * BOX] = s->out[consumer][*store % 2];
         const int boxes = min_int(PIECE, BN - piece) / BOX;
         if (warp == 0 && elect_one()) {
-            /* Waits until the copy engine has read this buffer for the store before the last. */
+            /* Waits until the copy engine has read all groups but the newest: then this buffer is free. */
             bulk_wait_group_read(1);
         }
-        /* The warpgroup waits for that thread; then the buffer may be written. */
+        /* The warpgroup waits for that thread; then the buffer may be written. Named barrier 0 is __syncthreads(), so
+         * the consumers use 1 and 2. */
         named_barrier_sync(1 + consumer, 128);
         UNROLL
         for (int box = 0; box < boxes; box++) {
@@ -79,11 +81,11 @@ DEVICE void store_block(Shared *s, const Params *p, const float *acc, int row, i
                                   pack_bf16x2(v[6], v[7])};
             stmatrix_x4(&out[box][in_box], packed);
         }
-        /* Orders this thread's stores before the copy engine's reads, which go through another proxy. */
+        /* The generic proxy (ordinary stores) and the async proxy (copies) are not ordered without this fence. */
         fence_proxy_async();
         /* The warpgroup waits until all its threads have stored and fenced. */
         named_barrier_sync(1 + consumer, 128);
-        if (warp == 0 && elect_one()) {
+        if (warp == 0 && elect_one()) { /* the copy engine cuts off what is outside C */
             UNROLL
             for (int box = 0; box < boxes; box++) {
                 tma_store_2d(&p->map_c, out[box], col + piece + box * BOX, row);
@@ -105,9 +107,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         tma_prefetch_map(&p.map_a);
         tma_prefetch_map(&p.map_b);
         tma_prefetch_map(&p.map_c);
-        mbarrier_init(s->full, STAGES, 1);      /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, STAGES, 1);     /* one thread of the consumer whose tile it is */
-        mbarrier_init(s->turn, CONSUMERS, 128); /* the other consumer's threads */
+        mbarrier_init(s->full, STAGES, 1);      /* one arrival: the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, STAGES, 1);     /* one arrival: of a thread of the consumer whose tile it is */
+        mbarrier_init(s->turn, CONSUMERS, 128); /* 128 arrivals: of all threads of the other consumer */
         mbarrier_init_fence();
     }
     /* All threads wait until the barriers are initialised: before that, a wait may hang or return at once. */
@@ -129,6 +131,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                     pipeline_advance(&state, STAGES);
                 }
             }
+            /* The producer need not wait for its last loads: the consumers do, and the CTA lives as long as they do. */
         }
     } else {
         setmaxnreg_inc(CONSUMER_REGISTERS);
@@ -137,14 +140,15 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         float acc[BM / 64][BN / 2]; /* 64 x BN each (wgmma.h says which element is where) */
         PipelineState state = consumer_start_state();
         pipeline_advance_by(&state, consumer * k_tiles, STAGES); /* the first tile is consumer 0's */
-        uint32_t turn = consumer == 0;                           /* parity: 1 passes on a fresh barrier */
+        /* Parity that this consumer waits for. A fresh barrier counts the phase before its first as complete, so a wait
+         * for parity 1 returns at once: consumer 0 begins. */
+        uint32_t turn = consumer == 0;
         int store = 0;
         for (int index = (int)blockIdx.x + consumer * (int)gridDim.x; index < tiles_m * tiles_n;
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. The wait also makes pipeline_advance_by() below
-             * correct: a parity two phases old looks like the new one, but the other has waited for those skipped. */
+             * time, and the other's epilogue overlaps this one's math. pipeline_advance_by() needs this wait, too. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -169,23 +173,26 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                     * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
+                     * thread knows. If the stage were released before the wait, the producer would overwrite it while
+                     * wgmmas still read it. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;
                 pipeline_advance(&state, STAGES);
             }
-            /* The math of this tile is issued, so the other consumer may issue its own. All threads arrive, so that the
-             * next turn cannot begin before each of them has waited for this one. */
+            /* The math of this tile is issued, so the other consumer may issue its own. All 128 threads arrive, not
+             * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
+             * miss its turn. */
             mbarrier_arrive(&s->turn[1 - consumer]);
-            /* The other consumer takes the next k_tiles stages. */
+            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase. This
+             * consumer has not waited for the k-tiles that it skips. The other one has, before it passed on the turn:
+             * none of those phases is still open. */
             pipeline_advance_by(&state, k_tiles, STAGES);
             /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
             registers_settled(acc[0], BN / 2);
             registers_settled(acc[1], BN / 2);
-            if (thread == 0) {
-                /* The last stage may be filled again, too: the producer waits for it in the next tile. */
+            if (thread == 0) { /* the last stage must be released too: the producer fills it again for the next tile */
                 consumer_release(s->empty, previous);
             }
 
@@ -201,7 +208,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             }
         }
         if (warp % 4 == 0 && elect_one()) {
-            /* Shared memory must live until the copy engine has read it. bulk_wait_group_read() would be enough. */
+            /* Shared memory must live until the copy engine has read it. The wait covers the writes to C, too; for
+             * the memory alone bulk_wait_group_read() would be enough. */
             bulk_wait_group(0);
         }
     }
