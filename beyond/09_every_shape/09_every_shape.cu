@@ -3,9 +3,10 @@
  * What is new   A second schedule, cooperative: the consumers, two or three, share each tile, which may then be larger.
  *               Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile, so that CTAs
  *               do not drift apart. Launches that overlap; narrow tiles leave the next launch one half of each SM. TMA
- *               stores at edges too, except for the last box of a row. For few tiles, A and B are swapped, so that a tile
- *               is as narrow as A has rows, and CTAs of a cluster may share a tile's k-tiles and add up their sums. A
- *               kernel is compiled for its tile; how CTAs share is said at launch. choice.h decides which it is.
+ *               stores at edges too, except for the last box of a row. For few tiles, A and B are swapped, so that a
+ *               tile is as narrow as A has rows, and CTAs of a cluster may share a tile's k-tiles and add up their
+ *               sums. A kernel is compiled for its tile; how CTAs share is said at launch. choice.h decides which it
+ *               is.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -512,8 +513,7 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
         mbarrier_init_fence();
         if (schedule == SPLIT_K) {
             int own = min_int(p->share, bn / 8 - at.part * p->share);
-            mbarrier_arrive_expect_tx(&s->received,
-                                      (p->parts - 1) * (own > 0 ? own : 0) * bm * 8 * (int)sizeof(float));
+            mbarrier_arrive_expect_tx(&s->received, (p->parts - 1) * (own > 0 ? own : 0) * bm * 8 * (int)sizeof(float));
         }
     }
     /* All wait for the barriers to exist, in the other CTAs of the cluster too. */

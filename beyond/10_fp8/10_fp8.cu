@@ -2,10 +2,10 @@
  *
  *     C[m][n] = sum over k of A[m][k] * scale_a(m, k / 128) * B[n][k] * scale_b(n / 128, k / 128)
  *
- * What is new   e4m3 operands: half of bf16's bytes, and twice the products in the same time. Scales come with each k-tile,
- *               counted by the same barrier. The tensor cores add up only 128 steps of k: they keep about 14 bits of a sum.
- *               Then the consumer multiplies by the scales and adds to sums in fp32, which is called promotion; meanwhile
- *               the other consumer's products run. Each warp stores its own 16 rows.
+ * What is new   e4m3 operands: half of bf16's bytes, and twice the products in the same time. Scales come with each
+ *               k-tile, counted by the same barrier. The tensor cores add up only 128 steps of k: they keep about 14
+ *               bits of a sum. Then the consumer multiplies by the scales and adds to sums in fp32, which is called
+ *               promotion; meanwhile the other consumer's products run. Each warp stores its own 16 rows.
  * What holds it back   The cycles between a wait and the next products, in which a consumer promotes.
  * Run           make 10 && ./10_fp8, here; from the top, make run-10 */
 #include "../../common/gemm.h"
@@ -106,13 +106,14 @@ DEVICE Tile cta_tile(const Params *p, int index, const int cluster) {
     return tile;
 }
 
-/* A descriptor `units` of 16 bytes further. Only its lower half changes; in 64 bits the compiler would add both halves. */
+/* A descriptor `units` of 16 bytes further. Only its lower half changes; in 64 bits the compiler would add both
+ * halves. */
 DEVICE uint64_t further(uint64_t descriptor, int units) {
     return (descriptor & 0xffffffff00000000) | (uint32_t)((uint32_t)descriptor + (uint32_t)units);
 }
 
-/* Adds the products of a k-tile, 64 x width, to their sums. A thread has two rows of them, with scales scale_a[0] and [1].
- * Their columns begin `offset` columns after the first of the block whose scale is scale_b[0]. */
+/* Adds the products of a k-tile, 64 x width, to their sums. A thread has two rows of them, with scales scale_a[0] and
+ * [1]. Their columns begin `offset` columns after the first of the block whose scale is scale_b[0]. */
 DEVICE void promote(float *sum, const float *part, const int width, int offset, const float *scale_a,
                     const float *scale_b, const int blocks) {
     const int grain = grain_of(width);
@@ -189,8 +190,8 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
             pipeline_advance(&state, stages);
         }
     }
-    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this one
-     * ends. */
+    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this
+     * one ends. */
     producer_tail(s->empty, state, stages);
 }
 
@@ -308,8 +309,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     SHARED_MEMORY(Shared, s);
     const int stages = stages_of(bm, bn);
 
-    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and every
-     * `step`-th after it. */
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and
+     * every `step`-th after it. */
     Work work = {.step = (int)gridDim.x / cluster, .tiles = p->tiles_m * p->tiles_n, .k_tiles = ceil_div(p->g.k, BK)};
     work.index = (int)blockIdx.x / cluster - work.step;
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;

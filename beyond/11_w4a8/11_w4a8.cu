@@ -1,10 +1,11 @@
 /* 11_w4a8 - weights of 4 bits, activations of 8: the tensor cores multiply what the threads have converted.
  *
- * What is new   wgmma has no operand of 4 bits. So the weights are operand A, which may come from registers: each thread
- *               loads its part of a packed block (pack.h), converts it, and issues the products. While those of one k-tile
- *               run, the next k-tile is converted into a second set of registers. Operand B is the activations: wgmma's N
- *               is as small as their number of rows allows, and the sums are those of C transposed. If there are fewer tiles
- *               than SMs, the CTAs of a cluster each take a part of a tile's k, and add their sums in shared memory.
+ * What is new   wgmma has no operand of 4 bits. So the weights are operand A, which may come from registers: each
+ *               thread loads its part of a packed block (pack.h), converts it, and issues the products. While those of
+ *               one k-tile run, the next k-tile is converted into a second set of registers. Operand B is the
+ *               activations: wgmma's N is as small as their number of rows allows, and the sums are those of C
+ *               transposed. If there are fewer tiles than SMs, the CTAs of a cluster each take a part of a tile's k,
+ *               and add their sums in shared memory.
  * Why           With few rows of activations the bytes of the weights set the time. Here they are half of chapter 10's.
  * Run           make 11 && ./11_w4a8, here; from the top, make run-11 */
 #include "../../common/gemm.h"
@@ -97,8 +98,8 @@ typedef struct {
     int index, stride;        /* the next tile's number, of all experts' tiles; the distance to the one after */
 } Work;
 
-/* A role's work before its first tile. Each CTA has one stretch of k: packed pairs are contiguous anyway, so there is no
- * need to take turns as in 09. */
+/* A role's work before its first tile. Each CTA has one stretch of k: packed pairs are contiguous anyway, so there is
+ * no need to take turns as in 09. */
 DEVICE Work all_work(const Params *p, const int cluster) {
     int rank = cluster > 1 ? cluster_cta_rank() : 0;
     Work work = {.first_pair = p->k_pairs * rank / cluster,
@@ -227,7 +228,8 @@ DEVICE void multiply(Shared *s, const Ring *ring, PipelineState state, int pair,
         }
         UNROLL
         for (int group = 0; group < groups; group++) {
-            /* A block of the stage's first k-tile is in a[0], of its second in a[1]: never where the previous block is. */
+            /* A block of the stage's first k-tile is in a[0], of its second in a[1]: never where the previous block
+             * is. */
             const int block = group / halves, k_tile = block % PAIR, previous = group - 1;
             uint64_t x = wgmma_descriptor(ring->x + stage * X_BYTES(bm) + (k_tile * bm + group % halves * width) * BK);
             /* Orders what this thread has converted, and its reads of the accumulators, before the products. */
@@ -315,8 +317,8 @@ DEVICE void add_sums(Shared *s, const Ring *ring, float *sum, const int bm, cons
 }
 
 /* Consumer: store 64 x bm sums, rows of weights and of activations, in C, which is transposed. In every 8 rows
- * of C, a thread holds two neighbouring rows of two columns that are 8 apart. Lanes 4 apart have neighbouring columns: they
- * exchange a row, so that each stores two columns at once. */
+ * of C, a thread holds two neighbouring rows of two columns that are 8 apart. Lanes 4 apart have neighbouring columns:
+ * they exchange a row, so that each stores two columns at once. */
 DEVICE void store_strip(const Params *p, const Work *work, const float *sum, const float *scale, const int bm,
                         int first_col, const int sharers, int sharer) {
     int thread = (int)threadIdx.x % 128, lane = thread % 32, odd = lane / 4 % 2;
@@ -431,8 +433,8 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
     /* All threads wait until the barriers are initialised. */
     __syncthreads();
     if (cluster > 1) {
-        /* Tells the other CTA that it may send sums. Relaxed is enough: mbarrier_init_fence() has released the barriers to
-         * the cluster. */
+        /* Tells the other CTA that it may send sums. Relaxed is enough: mbarrier_init_fence() has released the barriers
+         * to the cluster. */
         cluster_arrive_relaxed();
     }
     /* The next launch may start its CTAs as those of this one end. */

@@ -1,7 +1,7 @@
 /* pack.h - the weights as the kernel wants them, and how 4 bits become 8. Host and kernel.
  *
- * A block is 64 rows x 128 k of one expert: what a warpgroup converts at a time. It is BLOCK_BYTES that lie together: for
- * each of the 128 threads 16 bytes of two steps, the same of the other two, then the 64 scales. */
+ * A block is 64 rows x 128 k of one expert: what a warpgroup converts at a time. It is BLOCK_BYTES that lie together:
+ * for each of the 128 threads 16 bytes of two steps, the same of the other two, then the 64 scales. */
 #ifndef PACK_H
 #define PACK_H
 
@@ -16,8 +16,8 @@ enum {
     MOST_WEIGHT = 7,                             /* and -7 the least: sign and magnitude in 4 bits */
 };
 
-/* Row (0..63) and k (0..31) of byte `byte` of register `reg` (0..3) of operand A that thread `thread` (0..127) holds for an
- * 8-bit product. PTX 9.7.15.5.1.1.3. The rows of its accumulators in D are the same. */
+/* Row (0..63) and k (0..31) of byte `byte` of register `reg` (0..3) of operand A that thread `thread` (0..127) holds
+ * for an 8-bit product. PTX 9.7.15.5.1.1.3. The rows of its accumulators in D are the same. */
 HOST_DEVICE int fragment_row(int thread, int reg) { return thread / 32 * 16 + thread % 32 / 4 + reg % 2 * 8; }
 HOST_DEVICE int fragment_k(int thread, int reg, int byte) { return thread % 4 * 4 + byte + reg / 2 * 16; }
 
@@ -26,9 +26,9 @@ HOST_DEVICE int packed_word(int thread, int step, int reg) {
     return step / 2 * (WEIGHT_BYTES / 2) + thread * 16 + step % 2 * 8 + reg / 2 * 4;
 }
 
-/* A weight as bits of its word. In e4m3 the codes 0 .. 7 are the subnormal numbers 0 .. 7 times 2^-9, and bit 7 is the sign:
- * a weight's magnitude and sign are its e4m3, if they lie in the right bits of a byte. Those of the even register do. Those
- * of the odd register do when the word is rotated by four bits, which takes a sign to the byte below. */
+/* A weight as bits of its word. In e4m3 the codes 0 .. 7 are the subnormal numbers 0 .. 7 times 2^-9, and bit 7 is the
+ * sign: a weight's magnitude and sign are its e4m3, if they lie in the right bits of a byte. Those of the even register
+ * do. Those of the odd register do when the word is rotated by four bits, which takes a sign to the byte below. */
 HOST_DEVICE uint32_t encode(int weight, int reg, int byte) {
     uint32_t magnitude = (uint32_t)(weight < 0 ? -weight : weight), sign = weight < 0;
     return reg % 2 ? magnitude << (byte * 8 + 4) | sign << ((byte * 8 + 11) % 32) : (magnitude | sign << 7) << byte * 8;
@@ -42,7 +42,8 @@ enum { DECODED_SCALE = 1 << 9 }; /* what a sum of decoded weights is to be multi
 /* Place, among a block's 64 scales, of row `row`: the two of a thread are neighbours. */
 HOST_DEVICE int packed_scale(int row) { return row / 16 * 16 + row % 8 * 2 + row / 8 % 2; }
 
-/* Host: packs the block whose first weight is w[0]: `rows` rows (the others become zeros) of `k` weights, rows `ld` apart.
+/* Host: packs the block whose first weight is w[0]: `rows` rows (the others become zeros) of `k` weights, rows `ld`
+ * apart.
  * scale: of the first row; the next one's is `ld_scale` further. NULL, or the first weight that is not in -7 .. 7. */
 static inline const int8_t *pack_block(const int8_t *w, size_t ld, const bf16 *scale, size_t ld_scale, int rows, int k,
                                        uint8_t *out) {

@@ -1,6 +1,6 @@
-# several.mk - the two programs of several GPUs; included by the Makefile at the top. 12_several_gpus_ranks starts its own
-# processes and needs nvcc; 12_several_gpus_mpi needs an MPI, too (mpicc; Debian and Ubuntu: libopenmpi-dev and openmpi-bin).
-# NCCL is loaded when they run, if it is there.
+# several.mk - the two programs of several GPUs; included by the Makefile at the top. 12_several_gpus_ranks starts its
+# own processes and needs nvcc; 12_several_gpus_mpi needs an MPI, too (mpicc; Debian and Ubuntu: libopenmpi-dev and
+# openmpi-bin). NCCL is loaded when they run, if it is there.
 
 SEVERAL := beyond/12_several_gpus/12_several_gpus
 MPICC ?= mpicc

@@ -1,9 +1,10 @@
 /* 14_tcgen05 - chapter 08's problem on Blackwell: one thread multiplies, and the sums lie in tensor memory.
  *
- * What is new   Idea 1, one thread starts all products, 128 x 256 at a time, and the hardware itself releases a stage when
- *               they have read it. Idea 2, the sums lie in tensor memory, twice: while the tensor cores fill one tile's, four
- *               warps take out those of the tile before. That is what 08's ping-pong was for; here nobody takes turns.
- *               Idea 3, a thread of the epilogue has a row of C: it needs no transposition, and a warp no other warp.
+ * What is new   Idea 1, one thread starts all products, 128 x 256 at a time, and the hardware itself releases a stage
+ *               when they have read it. Idea 2, the sums lie in tensor memory, twice: while the tensor cores fill one
+ *               tile's, four warps take out those of the tile before. That is what 08's ping-pong was for; here nobody
+ *               takes turns. Idea 3, a thread of the epilogue has a row of C: it needs no transposition, and a warp no
+ *               other warp.
  * What holds it back   Nobody knows: it has run on the CPU model alone, never on a Blackwell GPU.
  * Run           make 14 && ./14_tcgen05, here; from the top, make run-14 */
 #include "../../common/gemm.h"
@@ -65,8 +66,8 @@ DEVICE void multiply(Shared *s, uint32_t accumulator, int k_tiles, PipelineState
         for (int step = 0; step < STEPS; step++) {
             tcgen05_mma_f16(accumulator, a + step * K16_STEP, b + step * K16_STEP, shape, k_tile + step > 0);
         }
-        /* The hardware releases the stage when these products are over; this thread goes on at once. If it arrived itself,
-         * the producer would overwrite the stage under the tensor cores. */
+        /* The hardware releases the stage when these products are over; this thread goes on at once. If it arrived
+         * itself, the producer would overwrite the stage under the tensor cores. */
         tcgen05_commit(&s->empty[state->index]);
         pipeline_advance(state, STAGES);
     }
@@ -156,8 +157,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Step 3 of the thread that multiplies: main loop. */
             PipelineState state = consumer_start_state(), acc = producer_start_state();
             for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
-                /* Idea 2. Waits until the epilogue has taken out the tile before the last: else the products write over sums
-                 * that it reads. The fence puts them behind its loads. */
+                /* Idea 2. Waits until the epilogue has taken out the tile before the last: else the products write over
+                 * sums that it reads. The fence puts them behind its loads. */
                 mbarrier_wait_parity(&s->acc_empty[acc.index], acc.phase);
                 tcgen05_fence_after();
                 multiply(s, s->tensor_memory + acc.index * BN, k_tiles, &state);
@@ -167,7 +168,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             }
         }
     } else {
-        /* Step 4: epilogue. A warp reaches 32 lanes of tensor memory, those of its number modulo 4: it has these rows. */
+        /* Step 4: epilogue. A warp reaches 32 lanes of tensor memory, those of its number modulo 4: it has these
+         * rows. */
         const int first_row = warp % 4 * 32, warp_of_four = warp - EPILOGUE_WARP;
         PipelineState acc = consumer_start_state();
         int store = 0;
@@ -184,8 +186,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* The warp waits until the sums are in its registers. */
                 tcgen05_wait_ld();
                 if (piece == BN - PIECE) {
-                    /* The last sums are out: the accumulator is free while they are stored. All threads arrive, each for
-                     * its own loads, which the fence puts before the products that come. */
+                    /* The last sums are out: the accumulator is free while they are stored. All threads arrive, each
+                     * for its own loads, which the fence puts before the products that come. */
                     tcgen05_fence_before();
                     mbarrier_arrive(&s->acc_empty[acc.index]);
                 }

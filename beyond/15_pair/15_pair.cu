@@ -1,10 +1,11 @@
 /* 15_pair - two CTAs multiply together, and the hardware hands out the tiles.
  *
- * What is new   Idea 1, a pair: one thread starts products of 256 x 256 that the tensor cores of two SMs do together. Each CTA has
- *               128 rows of A and of the sums, and half of B: a k-tile takes 32 KB of its shared memory where 14's takes 48, so six
- *               stages fit. Idea 2, launch control: the grid has a cluster for each tile, and one that runs takes over
- *               others that have not started. Nobody counts SMs.
- * What holds 14 back   Nobody knows. By the numbers, each of its CTAs loads all of B for 128 rows; if other work holds some SMs, the
+ * What is new   Idea 1, a pair: one thread starts products of 256 x 256 that the tensor cores of two SMs do together.
+ *               Each CTA has 128 rows of A and of the sums, and half of B: a k-tile takes 32 KB of its shared memory
+ *               where 14's takes 48, so six stages fit. Idea 2, launch control: the grid has a cluster for each tile,
+ *               and one that runs takes over others that have not started. Nobody counts SMs.
+ * What holds 14 back   Nobody knows. By the numbers, each of its CTAs loads all of B for 128 rows; if other work holds
+ *                      some SMs, the
  *               tiles of their CTAs come last.
  * What holds it back   Nobody knows: it has run on the CPU model alone, never on a Blackwell GPU.
  * Run           make 15 && ./15_pair, here; from the top, make run-15 */
@@ -92,7 +93,8 @@ DEVICE int next_tile(Shared *s, PipelineState *answers, int *index) {
     return given;
 }
 
-/* Idea 2. One thread of the leader: asks for the next tile while the others work on theirs; it stops when it reads a no itself. */
+/* Idea 2. One thread of the leader: asks for the next tile while the others work on theirs; it stops when it reads a no
+ * itself. */
 DEVICE void schedule(Shared *s, int index, PipelineState answers) {
     PipelineState ask = producer_start_state();
     do {
@@ -143,8 +145,8 @@ DEVICE void multiply(Shared *s, uint32_t accumulator, int k_tiles, PipelineState
         for (int step = 0; step < STEPS; step++) {
             tcgen05_mma_f16_pair(accumulator, a + step * K16_STEP, b + step * K16_STEP, shape, k_tile + step > 0);
         }
-        /* The hardware releases the stage in both CTAs when these products are over; this thread goes on at once. A CTA that is not
-         * told waits for ever. */
+        /* The hardware releases the stage in both CTAs when these products are over; this thread goes on at once. A CTA
+         * that is not told waits for ever. */
         tcgen05_commit_pair(&s->empty[state->index], BOTH);
         pipeline_advance(state, STAGES);
     }
@@ -206,12 +208,12 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init(s->answer_empty, ANSWERS, ANSWER_READERS);
         mbarrier_init_fence();
     }
-    /* Both CTAs wait until both have started and their barriers are there: who allocates for a pair, or arrives at the other's barrier,
-     * earlier, may find nothing. */
+    /* Both CTAs wait until both have started and their barriers are there: who allocates for a pair, or arrives at the
+     * other's barrier, earlier, may find nothing. */
     cluster_sync();
     if (warp == MMA_WARP) {
-        /* Waits while another CTA on these SMs has the columns, say the last one of the launch before, and for the other CTA to ask
-         * for as many. */
+        /* Waits while another CTA on these SMs has the columns, say the last one of the launch before, and for the
+         * other CTA to ask for as many. */
         tcgen05_alloc_pair(&s->tensor_memory, COLUMNS);
         tcgen05_relinquish_pair();
     }
@@ -227,8 +229,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Step 3 of the thread that multiplies: main loop. */
             PipelineState state = consumer_start_state(), acc = producer_start_state();
             do {
-                /* Waits until both epilogues have taken out the tile before the last: else the products write over sums that they
-                 * read. The fence puts them behind those loads. Of cluster scope: half of the arrivals are the other CTA's. */
+                /* Waits until both epilogues have taken out the tile before the last: else the products write over sums
+                 * that they read. The fence puts them behind those loads. Of cluster scope: half of the arrivals are
+                 * the other CTA's. */
                 mbarrier_wait_parity_cluster(&s->acc_empty[acc.index], acc.phase);
                 tcgen05_fence_after();
                 multiply(s, s->tensor_memory + acc.index * BN, k_tiles, &state);
@@ -242,7 +245,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             schedule(s, index, answers);
         }
     } else {
-        /* Step 4: epilogue. A warp reaches 32 lanes of tensor memory, those of its number modulo 4: it has these rows. */
+        /* Step 4: epilogue. A warp reaches 32 lanes of tensor memory, those of its number modulo 4: it has these
+         * rows. */
         const int first_row = warp % 4 * 32, warp_of_four = warp - EPILOGUE_WARP;
         PipelineState acc = consumer_start_state();
         int store = 0;
@@ -259,8 +263,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* The warp waits until the sums are in its registers. */
                 tcgen05_wait_ld();
                 if (piece == BN - PIECE) {
-                    /* The last sums are out: the accumulator is free while they are stored. All threads arrive, each for
-                     * its own loads, which the fence puts before the products that come. */
+                    /* The last sums are out: the accumulator is free while they are stored. All threads arrive, each
+                     * for its own loads, which the fence puts before the products that come. */
                     tcgen05_fence_before();
                     mbarrier_arrive_release_cluster(&s->acc_empty[acc.index], LEADER);
                 }
@@ -277,7 +281,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     }
     /* A warp whose lanes took different ways is one again. */
     __syncwarp();
-    /* Both CTAs wait until the last sums are out of both tensor memories, and nobody arrives at the other's barriers any more. */
+    /* Both CTAs wait until the last sums are out of both tensor memories, and nobody arrives at the other's barriers
+     * any more. */
     cluster_sync();
     if (warp == MMA_WARP) {
         tcgen05_dealloc_pair(s->tensor_memory, COLUMNS);

@@ -1,7 +1,7 @@
 # library.mk - libgemm09 and its tests; included by the Makefile at the top.
 #
-# library.t: what the two files export, and what they need. refusals: every wrong argument. on_device: threads, graphs and large
-# sizes on a GPU. on_gpu.t: the programs that the page shows, in C and in PyTorch, on a GPU.
+# library.t: what the two files export, and what they need. refusals: every wrong argument. on_device: threads, graphs
+# and large sizes on a GPU. on_gpu.t: the programs that the page shows, in C and in PyTorch, on a GPU.
 
 include beyond/09_every_shape/library/library.mk
 

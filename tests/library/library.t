@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# libgemm09 and libattention13 as files: do they export the functions of their headers and nothing else, can they neither print nor
-# end a process, do they need no library but C's, are the headers C11 and C++, and do the programs say in a line why they do not
-# run? What needs a GPU is in on_gpu.t. Without nvcc: does make library say what is missing?
+# libgemm09 and libattention13 as files: do they export the functions of their headers and nothing else, can they
+# neither print nor end a process, do they need no library but C's, are the headers C11 and C++, and do the programs say
+# in a line why they do not run? What needs a GPU is in on_gpu.t. Without nvcc: does make library say what is missing?
 . tests/tools/tap.sh
 CC=${CC:-gcc}
 source=beyond/09_every_shape/library
@@ -53,8 +53,8 @@ like "$(static "$library/gemm09.o")" "gemm09_chapter" "seen: an object that is n
 
 # bad OBJECT: what of it prints or ends the process
 bad() { nm -u "$1" | sed 's/.* //; s/@.*//' | grep -xE '_?_?v?f?d?printf(_chk)?|f?puts|putchar|fwrite|write|perror|stderr|stdout|_?exit|_Exit|abort|__assert_fail|raise|kill'; }
-# gemm_fails() prints where it is given no GemmError; the library gives one, and `refusals` sees that nothing is printed. fprintf()
-# writes the file of plans.
+# gemm_fails() prints where it is given no GemmError; the library gives one, and `refusals` sees that nothing is
+# printed. fprintf() writes the file of plans.
 is "$(bad "$library/gemm09.o" | sort | tr '\n' ' ')" "fprintf stderr vfprintf " "what is compiled of 09 ends nothing, and prints by gemm_fails() alone"
 printf '#include <stdio.h>\n#include <stdlib.h>\nvoid f(int i) { fprintf(stderr, "%%d", i); abort(); }\n' >"$scratch/prints.c"
 $CC -c "$scratch/prints.c" -o "$scratch/prints.o"

@@ -1,5 +1,5 @@
-/* on_device - libgemm09 on a Hopper GPU: threads, graphs, what only a device can refuse, and the largest sizes. Prints TAP;
- * without a GPU it skips. */
+/* on_device - libgemm09 on a Hopper GPU: threads, graphs, what only a device can refuse, and the largest sizes. Prints
+ * TAP; without a GPU it skips. */
 #include "tap.h"
 
 #include <math.h>
@@ -58,7 +58,8 @@ static void make_pattern(void) {
     free(host);
 }
 
-/* Shapes of both kernels: two take the same one, with all and with half of an SM; the last is large enough for producers that meet. */
+/* Shapes of both kernels: two take the same one, with all and with half of an SM; the last is large enough for
+ * producers that meet. */
 static const int shapes[][3] = {{140, 264, 1000}, {16, 1000, 4096}, {16, 2048, 4096}, {4096, 4096, 32768}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0], THREADS = 6, LAUNCHES = 40 };
 
@@ -242,7 +243,8 @@ static void test_every_kernel(Gemm09 *handle) {
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
-/* While a stream is captured in the global mode nothing may be allocated or waited for, but launches on another stream go on. */
+/* While a stream is captured in the global mode nothing may be allocated or waited for, but launches on another stream
+ * go on. */
 static void test_graph(Gemm09 *handle) {
     char text[GEMM09_TEXT_BYTES];
     cudaStream_t stream = new_stream(cudaStreamNonBlocking), other = new_stream(cudaStreamNonBlocking);
@@ -307,8 +309,8 @@ static void test_graph(Gemm09 *handle) {
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
-/* Elements are 0x3f3f, that is 0.746; where k is large, all of A are zero but the last 8, as a sum in fp32 would not grow so
- * far. Looked at: C's first elements and its last ones, and what lies between the rows. */
+/* Elements are 0x3f3f, that is 0.746; where k is large, all of A are zero but the last 8, as a sum in fp32 would not
+ * grow so far. Looked at: C's first elements and its last ones, and what lies between the rows. */
 static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
     char name[64], text[GEMM09_TEXT_BYTES];
     snprintf(name, sizeof name, "%lld x %lld x %lld", (long long)m, (long long)n, (long long)k);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The programs that 09's page shows, on a Hopper GPU: is the one in C right, linked either way, and has the one in PyTorch the
-# same bits, on a stream of its own and replayed from a graph? Do all take the plans that the first one has saved?
+# The programs that 09's page shows, on a Hopper GPU: is the one in C right, linked either way, and has the one in
+# PyTorch the same bits, on a stream of its own and replayed from a graph? Do all take the plans that the first one has
+# saved?
 . tests/tools/tap.sh
 source=beyond/09_every_shape/library
 library=$B/library

@@ -51,7 +51,8 @@ run-instrumented:
 .PHONY: coverage asan run-coverage run-asan
 coverage:
 	$(Q)$(MAKE) $(call instrumented,coverage,-O0 --coverage,--coverage,-fno-profile-arcs -fno-test-coverage) run-coverage
-# Without marks on stacks, of which the sanitizer does not know that threads have one each: -fsanitize=undefined looks at arrays there.
+# Without marks on stacks, of which the sanitizer does not know that threads have one each: -fsanitize=undefined looks
+# at arrays there.
 asan:
 	$(Q)$(MAKE) $(call instrumented,asan,-O1 -fno-omit-frame-pointer -fsanitize=address$(comma)undefined \
 	    --param asan-stack=0 -fno-sanitize-recover=all,-fsanitize=address$(comma)undefined,\

@@ -1,5 +1,5 @@
-# A chapter, or a step of it, as one file that nvcc alone compiles, written by tests/one/one: all of the ladder, and what
-# brings a main() of its own beyond it.
+# A chapter, or a step of it, as one file that nvcc alone compiles, written by tests/one/one: all of the ladder, and
+# what brings a main() of its own beyond it.
 ONE_CHAPTERS := $(foreach d,$(CHAPTER_DIRS),$(if $(filter beyond/%,$(d)),$(if $(wildcard $(d)/main.cu.inc),$(d)),$(d)))
 # Of a directory: its steps, of which its chapter is the last. A step's file is called after the chapter's number.
 one_sources = $(sort $(wildcard $(1)/steps/*.cu)) $(1)/$(notdir $(1)).cu

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# Does each file of `make one` hold a kernel and what the kernel needs, and nothing else? Nothing in it is unused; the line at
-# its top builds it, without a warning; its kernels have the machine code of the chapter's. `make test` takes a sample.
+# Does each file of `make one` hold a kernel and what the kernel needs, and nothing else? Nothing in it is unused; the
+# line at its top builds it, without a warning; its kernels have the machine code of the chapter's. `make test` takes a
+# sample.
 use strict;
 use warnings;
 use File::Basename;

@@ -4,8 +4,8 @@
  * Run           make library, then build/release/library/example [FILE]
  *               FILE: plans are loaded from it, and saved to it
  *
- * It prints a line for each size, then how many plans it had. example_torch.py makes the same matrices, and has to print
- * the same lines: with the same file, all bits are the same. */
+ * It prints a line for each size, then how many plans it had. example_torch.py makes the same matrices, and has to
+ * print the same lines: with the same file, all bits are the same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,8 +23,8 @@ $(LIBRARY)/%.o: $(LIBRARY_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
 $(LIBRARY)/%.o: $(ATTENTION_SOURCE)/%.cu tests/tools/ptxas_check $(NVCC_STAMP)
 	$(compile_library)
 
-# Neither kind exports more than the header declares: the CUDA runtime within the shared one stays hidden, and so does what is
-# hidden in the static one.
+# Neither kind exports more than the header declares: the CUDA runtime within the shared one stays hidden, and so does
+# what is hidden in the static one.
 $(LIBRARY)/lib%.so: $(LIBRARY)/%.o $(LINK_STAMP)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared -cudart static $< $(linker_flags) -Xlinker --exclude-libs=ALL -Xlinker -soname=$(@F) \

@@ -57,7 +57,8 @@ static void set_strides(int64_t stride[3], const Tensor *x) {
     stride[0] = (int64_t)x->tokens * x->heads * SIZE, stride[1] = SIZE, stride[2] = (int64_t)x->heads * SIZE;
 }
 
-/* How far row `query` of O is off, as a share of what is rounded to bf16: the terms of its sum, by their weights, and O. */
+/* How far row `query` of O is off, as a share of what is rounded to bf16: the terms of its sum, by their weights, and
+ * O. */
 static double error_of(const Tensor *q, const Tensor *k, const Tensor *v, const Tensor *o, int batch, int head,
                        int query) {
     static double weight[KEYS];

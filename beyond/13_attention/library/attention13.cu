@@ -1,5 +1,5 @@
-/* attention13 - 13_attention.cu as a library: attention13.h says what it does. The chapter's source is included as it is; what
- * it believes of its arguments is looked at here. */
+/* attention13 - 13_attention.cu as a library: attention13.h says what it does. The chapter's source is included as it
+ * is; what it believes of its arguments is looked at here. */
 #pragma GCC visibility push(default)
 #include "attention13.h"
 #pragma GCC visibility pop

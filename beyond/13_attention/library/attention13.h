@@ -2,8 +2,9 @@
  *
  *     O[i] = sum over j of P[i][j] * V[j],   P[i][j] = exp(s[i][j]) / sum over j of exp(s[i][j]),   s = scale * Q K^T
  *
- * Link -lattention13 (libattention13.so has its own CUDA runtime), or libattention13.a with -lcudart or -lcudart_static.
- * Any thread may call at any time. A launch may be captured in a CUDA graph, but not a process's first one. */
+ * Link -lattention13 (libattention13.so has its own CUDA runtime), or libattention13.a with -lcudart or
+ * -lcudart_static. Any thread may call at any time. A launch may be captured in a CUDA graph, but not a process's first
+ * one. */
 #ifndef ATTENTION13_H
 #define ATTENTION13_H
 
@@ -22,10 +23,10 @@ typedef enum {
 
 enum { ATTENTION13_TEXT_BYTES = 512 };
 
-/* Device addresses; elements are bf16, those of a head lie together. Strides count elements: from batch to batch, from head
- * to head, from token to token; multiples of 8, above 0. Addresses are multiples of 16. Causal: query i sees the keys
- * j <= i + keys - queries. A query that sees no key gets zeros, and the logarithm -infinity. Batches, queries and keys may be 0;
- * the address of a tensor without elements may be NULL. */
+/* Device addresses; elements are bf16, those of a head lie together. Strides count elements: from batch to batch, from
+ * head to head, from token to token; multiples of 8, above 0. Addresses are multiples of 16. Causal: query i sees the
+ * keys j <= i + keys - queries. A query that sees no key gets zeros, and the logarithm -infinity. Batches, queries and
+ * keys may be 0; the address of a tensor without elements may be NULL. */
 typedef struct {
     int64_t batches, heads, kv_heads; /* kv_heads divides heads */
     int64_t queries, keys, head_size; /* head_size is 64 or 128 */
@@ -38,8 +39,8 @@ typedef struct {
     float scale;
 } Attention13;
 
-/* Starts it on its stream and returns without waiting. What is wrong stands in text[text_bytes], the caller's, cut off where
- * it is full; NULL: no text is wanted. The same problem has the same bits every time. */
+/* Starts it on its stream and returns without waiting. What is wrong stands in text[text_bytes], the caller's, cut off
+ * where it is full; NULL: no text is wanted. The same problem has the same bits every time. */
 Attention13Status attention13_launch(const Attention13 *problem, char *text, size_t text_bytes);
 
 #ifdef __cplusplus
