@@ -88,9 +88,9 @@ typedef struct {
     TensorMap map_to[MAX_RANKS]; /* gather_a: this rank's rows of the A of ranks[i]; box [SLOT_ROWS][STRIP] */
     Rank ranks[MAX_RANKS];       /* 0: this one; then its neighbours, from the next one on */
     int rank_count, epoch;
-    int copies;   /* of each finished tile: in the C of ranks[0] to ranks[copies - 1] */
-    int box_rows; /* of the boxes in which a tile leaves; 32 at most: in store_edge() a lane has one row */
-    int pause_ns; /* between boxes of a tile, or of pieces of A */
+    int copies;    /* of each finished tile: in the C of ranks[0] to ranks[copies - 1] */
+    int box_rows;  /* of the boxes in which a tile leaves; 32 at most: in store_edge() a lane has one row */
+    int pause_ns;  /* between boxes of a tile, or of pieces of A */
     int step_rows; /* sums: of each rank in a step (sum_at()) */
     int pieces;    /* gather_a: of a row of tiles of A; each has a flag. is_pushed: the host's copy engines push them */
     int is_pushed;
@@ -303,7 +303,7 @@ DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const
 /* The storing warp: each tile leaves while the consumers multiply the next. */
 DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const Pattern pattern) {
     PipelineState buffer = consumer_start_state(); /* of out as a whole: a ring of one stage */
-    if (pattern != GATHER_A) { /* what gather_a stores stays here */
+    if (pattern != GATHER_A) {                     /* what gather_a stores stays here */
         wait_until_ready(p);
     }
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
@@ -419,8 +419,8 @@ DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int c
             for (int col = 0; col < PARTIAL_STRIPS * STRIP; col += 16) {
                 float *v = &acc[(first + col) / 2];
                 uint32_t packed[4]; /* as fill_out() has stored it, on another rank */
-                ldmatrix_x4(packed, &strips[col / STRIP * (BM * STRIP) +
-                                            swizzled_index(row, col % STRIP / 8 + lane / 16)]);
+                ldmatrix_x4(packed,
+                            &strips[col / STRIP * (BM * STRIP) + swizzled_index(row, col % STRIP / 8 + lane / 16)]);
                 UNROLL
                 for (int j = 0; j < 4; j++) {
                     v[2 * j] += bf16_to_float((bf16)packed[j]);
@@ -516,11 +516,11 @@ DEVICE void gemm(const Params *p, const int bn, const Pattern pattern) {
             tma_prefetch_map(&p->map_a);
             tma_prefetch_map(&p->map_b);
         }
-        mbarrier_init(s->full, stages_of(bn), 1);           /* the producer's arrive.expect_tx */
-        mbarrier_init(s->empty, stages_of(bn), CONSUMERS);  /* one thread of each consumer */
-        mbarrier_init(&s->filled, 1, CONSUMERS * 128);      /* the consumers' threads */
-        mbarrier_init(&s->drained, 1, 1);                   /* the thread that stores */
-        mbarrier_init(s->loaded, SLOTS, 1);                 /* the arrive.expect_tx of the thread that pushes */
+        mbarrier_init(s->full, stages_of(bn), 1);          /* the producer's arrive.expect_tx */
+        mbarrier_init(s->empty, stages_of(bn), CONSUMERS); /* one thread of each consumer */
+        mbarrier_init(&s->filled, 1, CONSUMERS * 128);     /* the consumers' threads */
+        mbarrier_init(&s->drained, 1, 1);                  /* the thread that stores */
+        mbarrier_init(s->loaded, SLOTS, 1);                /* the arrive.expect_tx of the thread that pushes */
         mbarrier_init_fence();
         if (blockIdx.x == 0) {
             for (int i = 1; i < p->rank_count; i++) {

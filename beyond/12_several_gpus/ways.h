@@ -26,7 +26,7 @@ static const char *const pattern_names[PATTERNS] = {"gather_c", "gather_a", "red
 
 enum {
     MOST_RANKS = 64,
-    REASON = 512, /* bytes of a sentence that says why not */
+    REASON = 512,    /* bytes of a sentence that says why not */
     PATIENCE_S = 50, /* longer than any step takes: who waits longer waits for ever */
     PAGE = 2 << 20,  /* memory that is mapped by others is allocated in whole pages of the GPU */
     EVENT_BEGIN = 0,

@@ -144,9 +144,7 @@ static int is_given(const char *name, const void *argument, const char *accepted
     }
     return argument != NULL;
 }
-static int handle_fits(const Gemm09 *handle) {
-    return is_given("handle", handle, "what gemm09_create() has made");
-}
+static int handle_fits(const Gemm09 *handle) { return is_given("handle", handle, "what gemm09_create() has made"); }
 
 /* Is the handle for the current device, and the stream too? */
 static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
@@ -216,12 +214,12 @@ static __global__ void wait_for_host(int microseconds) {
 }
 
 /* Returns from the function if a call has failed: one of this chapter's, or one of CUDA's. */
-#define GEMM_TRY(call)                  \
-    do {                                \
-        GemmStatus status_ = (call);    \
-        if (status_ != GEMM_OK) {       \
-            return status_;             \
-        }                               \
+#define GEMM_TRY(call)               \
+    do {                             \
+        GemmStatus status_ = (call); \
+        if (status_ != GEMM_OK) {    \
+            return status_;          \
+        }                            \
     } while (0)
 #define CUDA_TRY(call) GEMM_TRY(cuda_status(call, #call, &current.error))
 
