@@ -116,8 +116,8 @@ static void test_texts(void) {
 
 /* ---- files of plans ---- */
 
-static const char HEAD[] = "libgemm09 plans 1\ncard NVIDIA H200, 132 SMs\n";
-static const char ONE[] = "plan 300 521 1003 1008 1008 528 split_128x64_by_2\n";
+#define HEAD "libgemm09 plans 1\ncard NVIDIA H200, 132 SMs\n"
+#define ONE "plan 300 521 1003 1008 1008 528 split_128x64_by_2\n"
 
 /* Without a handle a file that is accepted ends at the handle; all else is looked at before. */
 static void load(const char *name, const char *text, const char *expected) {
@@ -140,33 +140,26 @@ static void load(const char *name, const char *text, const char *expected) {
 }
 
 static void refuse_files(void) {
-    char text[1024];
-    snprintf(text, sizeof text, "%s%send 1\n", HEAD, ONE);
-    load("a sound one", text, "handle is NULL: accepted is what gemm09_create() has made");
+    load("a sound one", HEAD ONE "end 1\n", "handle is NULL: accepted is what gemm09_create() has made");
     load("none at all", "", " is no file of plans: its first line is \"\", accepted is \"libgemm09 plans 1\"");
     load("another version", "libgemm09 plans 2\nend 0\n",
          " is no file of plans: its first line is \"libgemm09 plans 2\", accepted is \"libgemm09 plans 1\"");
-    snprintf(text, sizeof text, "%s%s", HEAD, ONE);
-    load("cut off between lines", text, " is cut off after 1 plans: the last line has to say how many there are");
-    snprintf(text, sizeof text, "%splan 300 521 10", HEAD);
-    load("cut off in a line", text, " is cut off after 0 plans: the last line has to say how many there are");
-    snprintf(text, sizeof text, "%s%splan 300 521 x 1008 1008 528 split_128x64_by_2\nend 2\n", HEAD, ONE);
-    load("a size that is no number", text,
+    load("cut off between lines", HEAD ONE, " is cut off after 1 plans: the last line has to say how many there are");
+    load("cut off in a line", HEAD "plan 300 521 10",
+         " is cut off after 0 plans: the last line has to say how many there are");
+    load("a size that is no number", HEAD ONE "plan 300 521 x 1008 1008 528 split_128x64_by_2\nend 2\n",
          ", line 4 is \"plan 300 521 x 1008 1008 528 split_128x64_by_2\": accepted is plan m n k lda ldb ldc kernel, "
-         "or end "
-         "and how many");
-    snprintf(text, sizeof text, "%splan 300 521 1003 1000 1008 528 split_128x64_by_2\nend 1\n", HEAD);
-    load("a leading dimension that is too small", text,
+         "or end and how many");
+    load("a leading dimension that is too small", HEAD "plan 300 521 1003 1000 1008 528 split_128x64_by_2\nend 1\n",
          ", line 3: \"plan 300 521 1003 1000 1008 528 split_128x64_by_2\" has a size that no launch accepts");
-    snprintf(text, sizeof text, "%splan 300 521 1003 1008 1008 528 split_128x65_by_2\nend 1\n", HEAD);
-    load("a kernel that the library has not got", text,
+    load("a kernel that the library lacks", HEAD "plan 300 521 1003 1008 1008 528 split_128x65_by_2\nend 1\n",
          ", line 3: this library has no kernel split_128x65_by_2: measure that problem again");
-    snprintf(text, sizeof text, "%s%send 2\n", HEAD, ONE);
-    load("a line is missing", text, ", line 4 is \"end 2\" after 1 plans: accepted is end 1, and nothing after it");
-    snprintf(text, sizeof text, "%s%send 1\n%s", HEAD, ONE, ONE);
-    load("more after the end", text, ", line 4 is \"end 1\" after 1 plans: accepted is end 1, and nothing after it");
-    snprintf(text, sizeof text, "%s%s%s%s%s%send 5\n", HEAD, ONE, ONE, ONE, ONE, ONE);
-    load("more than there is room for", text, " has more plans than the 4 that there is room for");
+    load("a line is missing", HEAD ONE "end 2\n",
+         ", line 4 is \"end 2\" after 1 plans: accepted is end 1, and nothing after it");
+    load("more after the end", HEAD ONE "end 1\n" ONE,
+         ", line 4 is \"end 1\" after 1 plans: accepted is end 1, and nothing after it");
+    load("more than there is room for", HEAD ONE ONE ONE ONE ONE "end 5\n",
+         " has more plans than the 4 that there is room for");
 
     Gemm09Problem p = good();
     char said[GEMM09_TEXT_BYTES];
