@@ -1,11 +1,11 @@
-/* 14_tcgen05 - chapter 08's problem on Blackwell: one thread multiplies, and the sums lie in tensor memory.
+/* 14_tcgen05 - chapter 08's problem on Blackwell: one thread multiplies, and the sums are in tensor memory.
  *
  * What is new   Idea 1, one thread starts all products, 128 x 256 at a time, and the hardware itself releases a stage
- *               when they have read it. Idea 2, the sums lie in tensor memory, twice: while the tensor cores fill one
- *               tile's, four warps take out those of the tile before. That is what 08's ping-pong was for; here nobody
- *               takes turns. Idea 3, a thread of the epilogue has a row of C: it needs no transposition, and a warp no
- *               other warp.
- * What holds it back   Nobody knows: it has run on the CPU model alone, never on a Blackwell GPU.
+ *               when they have read it. Idea 2, tensor memory holds two accumulators: while the tensor cores fill one,
+ *               four warps load the previous tile's sums from the other. In 08 ping-pong provided this overlap; here
+ *               no warps take turns. Idea 3, each thread of the epilogue holds a row of C, so no transposition is
+ *               needed, and a warp need not wait for other warps.
+ * What holds it back   This is not known: the kernel has run only on the CPU model, never on a Blackwell GPU.
  * Run           make 14 && ./14_tcgen05, here; from the top, make run-14 */
 #include "../../common/gemm.h"
 
@@ -22,15 +22,15 @@ enum { PRODUCER_WARP, MMA_WARP, EPILOGUE_WARP, EPILOGUE_WARPS = 4, WARPS = EPILO
 enum {
     THREADS = 32 * WARPS,
     STEPS = BK / 16, /* k16 steps in a k-tile */
-    K16_STEP = 2,    /* in a descriptor: 32 bytes on */
+    K16_STEP = 2,    /* adds 32 bytes to a descriptor's address */
     STAGES = 4,
     STAGE_BYTES = (BM + BN) * BK * 2,
     ACCUMULATORS = 2,
-    COLUMNS = ACCUMULATORS * BN, /* of tensor memory: all that an SM has */
+    COLUMNS = ACCUMULATORS * BN, /* of tensor memory: all columns of an SM */
     CTAS_PER_SM = 1,
-    TILE_GROUP = 8, /* tile rows walked together (tile_order.h) */
+    TILE_GROUP = 8, /* tile rows visited together (tile_order.h) */
 };
-enum { PIECE = 64 }; /* a warp of the epilogue takes out and stores 32 rows of 64 columns at a time */
+enum { PIECE = 64 }; /* a warp of the epilogue loads and stores 32 rows of 64 columns at a time */
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(PIECE * sizeof(bf16) == 128, "the map of C and swizzled_index() take rows of 128 bytes: PIECE is 64");
 static_assert(COLUMNS <= 512, "an SM has 512 columns of tensor memory");
@@ -40,9 +40,9 @@ typedef struct {
     bf16 b[STAGES][BN * BK];
     bf16 out[EPILOGUE_WARPS][2][32 * PIECE]; /* 128-byte swizzle */
     MBarrier full[STAGES];                   /* completes a phase when a k-tile has landed */
-    MBarrier empty[STAGES];                  /* completes a phase when products have read it */
-    MBarrier acc_full[ACCUMULATORS];         /* completes a phase when the sums of a tile are there */
-    MBarrier acc_empty[ACCUMULATORS];        /* completes a phase when the epilogue has taken them out */
+    MBarrier empty[STAGES];                  /* completes a phase when the products have read the k-tile */
+    MBarrier acc_full[ACCUMULATORS];         /* completes a phase when the sums of a tile are complete */
+    MBarrier acc_empty[ACCUMULATORS];        /* completes a phase when the epilogue has loaded the sums */
     uint32_t tensor_memory;                  /* the address of the accumulators */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
@@ -55,7 +55,7 @@ typedef struct {
     Gemm g;
 } Params;
 
-/* Idea 1. One thread: starts the products of a tile, as its k-tiles land. */
+/* Idea 1. One thread starts the products of a tile as its k-tiles land. */
 DEVICE void multiply(Shared *s, uint32_t accumulator, int k_tiles, PipelineState *state) {
     const uint32_t shape = tcgen05_shape_f16(1, BM, BN, 0, 0);
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
@@ -66,17 +66,17 @@ DEVICE void multiply(Shared *s, uint32_t accumulator, int k_tiles, PipelineState
         for (int step = 0; step < STEPS; step++) {
             tcgen05_mma_f16(accumulator, a + step * K16_STEP, b + step * K16_STEP, shape, k_tile + step > 0);
         }
-        /* The hardware releases the stage when these products are over; this thread goes on at once. If it arrived
-         * itself, the producer would overwrite the stage under the tensor cores. */
+        /* The hardware releases the stage when these products are complete; this thread goes on at once. If the thread
+         * arrived itself, the producer would overwrite the stage while the tensor cores still read it. */
         tcgen05_commit(&s->empty[state->index]);
         pipeline_advance(state, STAGES);
     }
 }
 
-/* Idea 3. A warp: PIECE columns of its 32 rows to C, whose first element is (row, col). Lane l has row l. */
+/* Idea 3. A warp stores PIECE columns of its 32 rows to C, from element (row, col) on. Lane l holds row l. */
 DEVICE void store_piece(bf16 *out, const Params *p, const uint32_t *sums, int row, int col) {
     int lane = (int)threadIdx.x % 32;
-    if (p->g.n % 8 != 0) { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
+    if (p->g.n % 8 != 0) { /* a row of C ends inside 16 bytes; TMA would write all 16 and change the padding */
         UNROLL
         for (int i = 0; i < PIECE; i++) {
             if (row + lane < p->g.m && col + i < p->g.n) {
@@ -86,10 +86,10 @@ DEVICE void store_piece(bf16 *out, const Params *p, const uint32_t *sums, int ro
         return;
     }
     if (lane == 0) {
-        /* Waits until the copy engine has read what the store before the last put into this buffer. */
+        /* Waits until the copy engine has read this buffer for the store before the previous one. */
         bulk_wait_group_read(1);
     }
-    /* The warp waits for that thread: the buffer may be written. */
+    /* The warp waits for lane 0. After that every lane may write the buffer. */
     __syncwarp();
     UNROLL
     for (int chunk = 0; chunk < PIECE / 8; chunk++) {
@@ -100,9 +100,9 @@ DEVICE void store_piece(bf16 *out, const Params *p, const uint32_t *sums, int ro
                         pack_bf16x2(__uint_as_float(v[6]), __uint_as_float(v[7]))};
         *(uint4 *)&out[swizzled_index(lane, chunk)] = packed;
     }
-    /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+    /* Orders this thread's stores before the copy engine's reads, which go through the async proxy. */
     fence_proxy_async();
-    /* The warp waits until all have stored and fenced. */
+    /* Lane 0 waits until all lanes have stored and fenced. Otherwise the copy could read old data. */
     __syncwarp();
     if (lane == 0) {
         tma_store_2d(&p->map_c, out, col, row);
@@ -113,7 +113,7 @@ DEVICE void store_piece(bf16 *out, const Params *p, const uint32_t *sums, int ro
 static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
 
-    /* Step 1: roles and barriers. The CTA's tiles are blockIdx.x and every gridDim.x-th one after it. */
+    /* Step 1: roles and barriers. The CTA's tiles are blockIdx.x and every gridDim.x-th tile after it. */
     int tiles_m = ceil_div(p.g.m, BM), tiles_n = ceil_div(p.g.n, BN), k_tiles = ceil_div(p.g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32);
     if (warp == PRODUCER_WARP && elect_one()) {
@@ -127,21 +127,21 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         mbarrier_init_fence();
     }
     if (warp == MMA_WARP) {
-        /* Waits while another CTA on this SM has the columns, say the last one of the launch before. */
+        /* Waits until no other CTA on this SM holds the columns, such as the last CTA of the previous launch. */
         tcgen05_alloc(&s->tensor_memory, COLUMNS);
         tcgen05_relinquish();
     }
-    /* All wait for the barriers and for the address to be there: what is read earlier is neither. */
+    /* All threads wait until the barriers are initialised and the address is written. Neither is valid earlier. */
     __syncthreads();
 
     if (warp == PRODUCER_WARP) {
         if (elect_one()) {
-            /* Steps 2 and 3 of the producer: all k-tiles of all tiles, without a break between tiles. */
+            /* Steps 2 and 3 of the producer: it loads all k-tiles of all tiles, without a break between tiles. */
             PipelineState state = producer_start_state();
             for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
                 Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
                 for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                    /* Waits until the products have read this stage: else the copy overwrites what they read. */
+                    /* Waits until the products have read this stage. Otherwise the copy would overwrite operands. */
                     producer_acquire(s->full, s->empty, state, STAGE_BYTES);
                     MBarrier *full = &s->full[state.index];
                     tma_load_2d(s->a[state.index], &p.map_a, k_tile * BK, tile.m * BM, full);
@@ -149,7 +149,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                     pipeline_advance(&state, STAGES);
                 }
             }
-            /* Waits until the last stages are free too: else the CTA may be gone when the hardware arrives there. */
+            /* Waits until the last stages are free too. Otherwise the CTA could exit before the hardware arrives. */
             producer_tail(s->empty, state, STAGES);
         }
     } else if (warp == MMA_WARP) {
@@ -157,25 +157,25 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Step 3 of the thread that multiplies: main loop. */
             PipelineState state = consumer_start_state(), acc = producer_start_state();
             for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
-                /* Idea 2. Waits until the epilogue has taken out the tile before the last: else the products write over
-                 * sums that it reads. The fence puts them behind its loads. */
+                /* Idea 2. Waits until the epilogue has loaded the earlier tile's sums from this accumulator. Otherwise
+                 * the products would overwrite them. The fence orders the products after those loads. */
                 mbarrier_wait_parity(&s->acc_empty[acc.index], acc.phase);
                 tcgen05_fence_after();
                 multiply(s, s->tensor_memory + acc.index * BN, k_tiles, &state);
-                /* The epilogue hears of it when all of the tile's products are over. */
+                /* The hardware arrives at the epilogue's barrier when all products of the tile are complete. */
                 tcgen05_commit(&s->acc_full[acc.index]);
                 pipeline_advance(&acc, ACCUMULATORS);
             }
         }
     } else {
-        /* Step 4: epilogue. A warp reaches 32 lanes of tensor memory, those of its number modulo 4: it has these
-         * rows. */
+        /* Step 4: epilogue. A warp can access only 32 lanes of tensor memory, selected by its number modulo 4. These
+         * lanes are its rows. */
         const int first_row = warp % 4 * 32, warp_of_four = warp - EPILOGUE_WARP;
         PipelineState acc = consumer_start_state();
         int store = 0;
         for (int index = (int)blockIdx.x; index < tiles_m * tiles_n; index += (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
-            /* Waits until the tile's products are over. The fence puts the loads behind them. */
+            /* Waits until the tile's products are complete. The fence orders the loads after them. */
             consumer_wait(s->acc_full, acc);
             tcgen05_fence_after();
             uint32_t from = s->tensor_memory + acc.index * BN + ((uint32_t)first_row << 16);
@@ -186,8 +186,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 /* The warp waits until the sums are in its registers. */
                 tcgen05_wait_ld();
                 if (piece == BN - PIECE) {
-                    /* The last sums are out: the accumulator is free while they are stored. All threads arrive, each
-                     * for its own loads, which the fence puts before the products that come. */
+                    /* The last sums are in registers, so the accumulator is free while they are stored. Each thread
+                     * arrives for its own loads. The fence orders these loads before the next products. */
                     tcgen05_fence_before();
                     mbarrier_arrive(&s->acc_empty[acc.index]);
                 }
@@ -197,13 +197,13 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             pipeline_advance(&acc, ACCUMULATORS);
         }
         if (threadIdx.x % 32 == 0) {
-            /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+            /* Shared memory must exist until the copy engine has read it; bulk_wait_group_read() would be enough. */
             bulk_wait_group(0);
         }
     }
-    /* A warp whose lanes took different ways is one again. */
+    /* The lanes of a warp that took different branches reconverge. */
     __syncwarp();
-    /* All wait until the last sums are out of tensor memory. */
+    /* All threads wait until the last sums have been loaded from tensor memory. */
     __syncthreads();
     if (warp == MMA_WARP) {
         tcgen05_dealloc(s->tensor_memory, COLUMNS);

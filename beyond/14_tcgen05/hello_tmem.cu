@@ -1,11 +1,11 @@
-/* hello_tmem - tensor memory without a product: four warps store to it and load from it, each its own 32 lanes.
+/* hello_tmem - tensor memory without a product: four warps store and load, each in its own 32 lanes.
  *
  * Run           make 14 && ./hello_tmem, here; from the top, beyond/14_tcgen05/hello_tmem --on model */
 #include "../../common/harness/hello.h"
 
 #include "../../common/device/tcgen05.h"
 
-enum { LANES = 128, COLUMNS = 32 /* the least that there is */, USED = 8 };
+enum { LANES = 128, COLUMNS = 32 /* the smallest allocation */, USED = 8 };
 
 typedef struct {
     uint32_t address;
@@ -22,23 +22,23 @@ static __global__ void __launch_bounds__(LANES) kernel(const __grid_constant__ P
         tcgen05_alloc(&s->address, COLUMNS);
         tcgen05_relinquish();
     }
-    /* All wait for the address to be there. */
+    /* All threads wait until the address has been written. */
     __syncthreads();
-    /* The upper half of an address is the lane: a warp names the first of its own, 32 (warp % 4). */
+    /* The upper half of an address is the lane: a warp passes its first lane, 32 (warp % 4). */
     uint32_t mine = s->address + ((uint32_t)warp * 32 << 16), v[USED], seen[USED];
     UNROLL
     for (int i = 0; i < USED; i++) {
         v[i] = (uint32_t)(10 * thread + i);
     }
     tcgen05_st(USED, mine, v);
-    tcgen05_wait_st(); /* else the load may come first */
+    tcgen05_wait_st(); /* otherwise the load could precede the store */
     tcgen05_ld(USED, seen, mine);
-    tcgen05_wait_ld(); /* before it the registers hold nothing */
+    tcgen05_wait_ld(); /* before this wait, the registers are not valid */
     UNROLL
     for (int i = 0; i < USED; i++) {
         p.seen[thread * USED + i] = seen[i];
     }
-    /* All wait until the last load is over. */
+    /* All threads wait until the last load is complete. */
     __syncthreads();
     if (warp == 0) {
         tcgen05_dealloc(s->address, COLUMNS);
