@@ -1,13 +1,13 @@
-/* 13_attention - two products in a chain, with a softmax between them that hides under other products.
+/* 13_attention - two products in a chain, with a softmax between them that overlaps with other products.
  *
  *     O[i] = sum over j of P[i][j] * V[j],   P[i][j] = exp(s[i][j]) / sum over j of exp(s[i][j]),   s = scale * Q K^T
  *
  * What is new   Idea 1, the chain: the sums of the first product become operand A of the second one, in registers.
- *               Idea 2, the running maximum: keys come a step at a time; a larger score scales down older sums.
+ *               Idea 2, the running maximum: keys arrive step by step; a larger score scales down older sums.
  *               Idea 3, turns: while one consumer's products run, the others compute their exponentials.
  *               Idea 4, overlap within a consumer: Q K^T of the next step is issued before P V of this one, and the
  *               softmax waits only for Q K^T. Idea 5, an order of tiles of unequal length that balances them.
- * What holds it back   Exponentials: the SM computes 16 a clock.
+ * What holds it back   Exponentials: an SM computes 16 per clock.
  * Run           make 13 && ./13_attention, here; from the top, make run-13 */
 #include "../../common/beyond.h"
 
@@ -22,38 +22,38 @@
 #include "../../common/device/wgmma.h"
 
 enum {
-    PANEL = 64, /* columns of a panel: 128 bytes, what the swizzle takes */
+    PANEL = 64, /* columns of a panel: 128 bytes, as the swizzle requires */
     ROWS = 64,  /* queries of a consumer */
-    KEYS = 128, /* of a step */
+    KEYS = 128, /* keys of a step */
     MAX_HEAD = 128,
     Q_ELEMENTS = 128 * 128,
-    Q_STAGES = 2, /* one tile's queries are loaded while the other's O leaves from the same place */
+    Q_STAGES = 2, /* one stage receives the next tile's queries while O is stored from the other */
     RING_BYTES = 160 * 1024,
     MAX_STAGES = 6,
-    WARPS = 4, /* of a consumer */
+    WARPS = 4, /* warps of a consumer */
     CTAS_PER_SM = 1,
-    FIRST_TURN = 1, /* the named barrier of consumer 0's turn; the next consumer's is the next one */
+    FIRST_TURN = 1, /* the named barrier of consumer 0's turn; the next consumer has the next barrier */
 };
 enum { Q, K, V, O, SIDES };
-/* 168 at launch with two consumers, 128 with three: 3 * 168 = 24 + 2 * 240, 4 * 128 = 32 + 3 * 160. */
+/* Launched with 168 for two consumers and 128 for three: 3 * 168 = 24 + 2 * 240, 4 * 128 = 32 + 3 * 160. */
 enum { PRODUCER_REGISTERS = 24, REGISTERS_OF_TWO = 240, REGISTERS_OF_THREE = 160 };
 static_assert(PANEL * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: PANEL is 64");
 
 #define CONSUMERS_OF(bm) ((bm) / ROWS) /* of a tile of bm queries */
 #define THREADS_OF(bm) (128 * (1 + CONSUMERS_OF(bm)))
 
-/* A tile: queries of a head that a CTA takes together. */
+/* A tile: queries of a head that a CTA processes together. */
 typedef struct {
     int first_query, head, batch;
-    int steps; /* of keys: 0 if no query sees one; -1: there is no tile any more */
+    int steps; /* steps of keys: 0 if no query sees a key; -1 if no tile is left */
 } Work;
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];    /* stages of K or V: panels [KEYS][PANEL], 128-byte swizzle */
     bf16 q[Q_STAGES][Q_ELEMENTS]; /* panels [bm][PANEL], 128-byte swizzle; then O */
-    Work work[Q_STAGES];          /* whose queries they are */
+    Work work[Q_STAGES];          /* the tile of these queries */
     MBarrier full[MAX_STAGES];    /* completes a phase when a step's K or V has landed */
-    MBarrier empty[MAX_STAGES];   /* completes a phase when all consumers have finished with it */
+    MBarrier empty[MAX_STAGES];   /* completes a phase when all consumers have finished with the stage */
     MBarrier q_full[Q_STAGES];    /* completes a phase when `work` is written and the tile's queries have landed */
     MBarrier q_empty[Q_STAGES];   /* completes a phase when the copy engine has read the tile's O */
 } Shared;
@@ -62,21 +62,21 @@ static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024, "a CTA takes 
 typedef struct {
     TensorMap map[SIDES]; /* boxes of Q [d / PANEL][bm][PANEL], K and V [d / PANEL][KEYS][PANEL], O [16][PANEL] */
     Attention a;
-    int tiles_m, tiles; /* of a head; of all */
-    int section;        /* heads that are walked together */
-    float scale;        /* of the scores, times log2(e) */
+    int tiles_m, tiles; /* tiles of a head; tiles of all heads */
+    int section;        /* heads that are processed together */
+    float scale;        /* scale of the scores, times log2(e) */
 } Params;
 
 HOST_DEVICE int stages_of(int d) { return min_int(RING_BYTES / (KEYS * d * 2), MAX_STAGES); }
 HOST_DEVICE uint32_t stage_offset(int stage, int d) { return (uint32_t)stage * (uint32_t)(KEYS * d * 2 >> 4); }
 
-/* The keys that query `row` sees: the first so many. The last query sees all. */
+/* The number of keys that query `row` sees, from key 0 on. The last query sees all keys. */
 DEVICE int keys_of(const Params *p, int row, const int causal) {
     return causal ? min_int(p->a.keys, row + 1 + p->a.keys - p->a.queries) : p->a.keys;
 }
 
-/* Idea 5. This CTA's tile number `round`. Heads are taken in sections whose K and V stay in L2: all tiles of a section,
- * long ones first in the last section, last in the one before it: a CTA that had longer tiles gets shorter ones. */
+/* Idea 5. This CTA's tile number `round`. Heads are processed in sections whose K and V stay in L2. The last section
+ * starts with its long tiles, the section before it ends with them: a CTA that had longer tiles gets shorter ones. */
 DEVICE Work work_of(const Params *p, int round, const int bm, const int causal) {
     const Work none = {0, 0, 0, -1};
     int index = round * (int)gridDim.x + (int)blockIdx.x, in_section = p->tiles_m * p->section;
@@ -92,15 +92,15 @@ DEVICE Work work_of(const Params *p, int round, const int bm, const int causal) 
     return work;
 }
 
-/* The producer. It says which tile comes next, and loads its queries. A ring delivers K and V in the order in which
- * they are used: K of a step, then V of the previous step. */
+/* The producer announces the next tile and loads its queries. A ring delivers K and V in the order in which the
+ * consumers use them: K of a step, then V of the previous step. */
 DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const int causal) {
     PipelineState state = producer_start_state(), q = producer_start_state();
     for (int round = 0;; round++) {
         Work work = work_of(p, round, bm, causal);
-        /* Waits until the copy engine has read O of the tile before the last from here. */
+        /* Waits until the copy engine has read the earlier tile's O from this stage. */
         mbarrier_wait_parity(&s->q_empty[q.index], q.phase);
-        /* The arrival on q_full publishes it to the consumers. */
+        /* The arrival on q_full publishes `work` to the consumers. */
         s->work[q.index] = work;
         if (work.steps < 0) {
             mbarrier_arrive(&s->q_full[q.index]);
@@ -111,10 +111,10 @@ DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const
         tma_load_5d(s->q[q.index], &p->map[Q], 0, work.first_query, 0, work.head, work.batch, &s->q_full[q.index]);
         pipeline_advance(&q, Q_STAGES);
         for (int i = 0; i < 2 * work.steps; i++) {
-            /* 0: K of the last step. 1, 2: K of the step before it, V of the last one. And so on, to V of step 0. */
+            /* i = 0: K of the last step. 1, 2: K of the step before it, V of the last. And so on, to V of step 0. */
             int is_v = i == 2 * work.steps - 1 || (i > 0 && i % 2 == 0);
             int step = work.steps - 1 - (is_v ? (i - 1) / 2 : (i + 1) / 2);
-            /* Waits until all consumers have finished with this stage: otherwise the copy overwrites what they read. */
+            /* Waits until all consumers have finished with this stage. Otherwise the copy would overwrite operands. */
             producer_acquire(s->full, s->empty, state, KEYS * d * 2);
             tma_load_5d(&s->ring[state.index * KEYS * d], is_v ? &p->map[V] : &p->map[K], 0, step * KEYS, 0, kv_head,
                         work.batch, &s->full[state.index]);
@@ -123,7 +123,7 @@ DEVICE void produce(const Params *p, Shared *s, const int d, const int bm, const
     }
 }
 
-/* Keys that the queries of this thread's rows, `row` and the one 8 below, do not see count for nothing. */
+/* Excludes keys that the queries of this thread's rows, `row` and `row` + 8, do not see: their scores become -inf. */
 DEVICE void mask(const Params *p, float *score, int row, int first_key, const int causal) {
     first_key += (int)threadIdx.x % 4 * 2;
     int left[2] = {keys_of(p, row, causal) - first_key, keys_of(p, row + 8, causal) - first_key};
@@ -133,15 +133,15 @@ DEVICE void mask(const Params *p, float *score, int row, int first_key, const in
     }
 }
 
-/* What a thread keeps of its two rows: row lane / 4 of its warp's 16, and the one 8 below. */
+/* A thread's state of its two rows: row lane / 4 of its warp's 16, and the row 8 below. */
 typedef struct {
-    float largest[2]; /* of the scores so far; the same in the row's four threads */
-    float sum[2];     /* of this thread's exponentials so far */
-    float shrink[2];  /* what the largest score's change makes of older sums */
+    float largest[2]; /* the largest score so far; the same in the row's four threads */
+    float sum[2];     /* the sum of this thread's exponentials so far */
+    float shrink[2];  /* the factor for older sums after the largest score has changed */
 } Rows;
 
-/* Idea 2. Scores become exponentials, relative to the largest score so far. Row by row: while the special-function
- * units compute the exponentials of one row, other units look for the largest score of the next. */
+/* Idea 2. Scores become exponentials, relative to the largest score so far, row by row. While the special-function
+ * units compute the exponentials of one row, other units search for the largest score of the next row. */
 DEVICE void softmax(float *score, Rows *rows, float scale) {
     UNROLL
     for (int r = 0; r < 2; r++) {
@@ -150,10 +150,10 @@ DEVICE void softmax(float *score, Rows *rows, float scale) {
         for (int i = 2 * r; i < KEYS / 2; i += 4) {
             largest = fmaxf(fmaxf(largest, score[i]), score[i + 1]);
         }
-        /* A row lies in four neighbouring threads. */
+        /* Four neighbouring threads hold a row. */
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
-        /* While no score counts, the largest is -infinity: minus itself it would be NaN. */
+        /* Before any key counts, the largest score is -infinity. Subtracted from itself, it would yield NaN. */
         float base = largest == -INFINITY ? 0 : largest * scale;
         rows->shrink[r] = exp2_approx(rows->largest[r] * scale - base);
         rows->largest[r] = largest;
@@ -167,7 +167,7 @@ DEVICE void softmax(float *score, Rows *rows, float scale) {
     }
 }
 
-/* Idea 1. As wgmma leaves D in registers, so it wants A: 16 columns of the one are a k16 step of the other. */
+/* Idea 1. wgmma leaves D in registers in the layout in which it reads A: 16 columns of D are a k16 step of A. */
 DEVICE void to_operand_a(uint32_t *weights, const float *score) {
     UNROLL
     for (int i = 0; i < KEYS / 4; i++) {
@@ -175,9 +175,9 @@ DEVICE void to_operand_a(uint32_t *weights, const float *score) {
     }
 }
 
-/* Starts S = Q K^T of this consumer's rows: a group. `q` and `k` are the descriptors of the first panels. */
+/* Starts S = Q K^T of this consumer's rows, as one group. `q` and `k` are the descriptors of the first panels. */
 DEVICE void start_scores(float *score, uint64_t q, uint64_t k, const int d, const int bm) {
-    /* The threads' accesses to the scores come before the products that write them. */
+    /* Orders the threads' accesses to the scores before the products that write them. */
     wgmma_fence();
     UNROLL
     for (int step = 0; step < d / 16; step++) {
@@ -187,9 +187,9 @@ DEVICE void start_scores(float *score, uint64_t q, uint64_t k, const int d, cons
     wgmma_commit_group();
 }
 
-/* Starts O += P V: a group. V's rows are keys, and so it is an N-major operand B. */
+/* Starts O += P V, as one group. V's rows are keys, so V is an N-major operand B. */
 DEVICE void start_output(float *o, const uint32_t *weights, uint64_t v, const int d) {
-    /* The threads' accesses to O and to the weights come before the products. */
+    /* Orders the threads' accesses to O and to the weights before the products. */
     wgmma_fence();
     UNROLL
     for (int step = 0; step < KEYS / 16; step++) {
@@ -198,7 +198,7 @@ DEVICE void start_output(float *o, const uint32_t *weights, uint64_t v, const in
     wgmma_commit_group();
 }
 
-/* O and the logarithms of a consumer's tile, from its sums; `rows` are this warp's first row of the tile and in `q`. */
+/* Writes O and the logarithms of a consumer's tile from its sums; `row` is this warp's first row of the tile. */
 DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float *o, const Rows *rows, const int d,
                      const int bm) {
     int lane = (int)threadIdx.x % 32;
@@ -207,7 +207,7 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
     for (int r = 0; r < 2; r++) {
         float sum = rows->sum[r] + __shfl_xor_sync(0xffffffffu, rows->sum[r], 1);
         sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-        inverse[r] = sum == 0 ? 0 : 1 / sum; /* a query without keys: zeros */
+        inverse[r] = sum == 0 ? 0 : 1 / sum; /* a query without keys gets zeros */
         int query = work->first_query + row + lane / 4 + 8 * r, head = work->batch * p->a.heads + work->head;
         if (lane % 4 == 0 && query < p->a.queries) { /* log2(0) is -infinity */
             float logarithm = (sum == 0 ? 0 : rows->largest[r] * p->scale) + log2_approx(sum);
@@ -220,14 +220,14 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
         uint32_t packed[4] = {
             pack_bf16x2(v[0] * inverse[0], v[1] * inverse[0]), pack_bf16x2(v[2] * inverse[1], v[3] * inverse[1]),
             pack_bf16x2(v[4] * inverse[0], v[5] * inverse[0]), pack_bf16x2(v[6] * inverse[1], v[7] * inverse[1])};
-        /* This consumer has finished with its queries: O takes their place. Lane l gives stmatrix the address of row
-         * l % 16, of the left 8 columns or of the right ones. */
+        /* This consumer has finished with its queries, so O takes their place. Lane l passes to stmatrix the address of
+         * row l % 16, in the left or the right 8 columns. */
         stmatrix_x4(&q[j / PANEL * (bm * PANEL) + row * PANEL + swizzled_index(lane % 16, j % PANEL / 8 + lane / 16)],
                     packed);
     }
-    /* This lane's stores come before the copy engine's reads: they go through different proxies. */
+    /* Orders this lane's stores before the copy engine's reads, which go through the async proxy. */
     fence_proxy_async();
-    /* The warp waits until all lanes have stored and fenced. */
+    /* The elected lane waits until all lanes have stored and fenced. Otherwise the copy could read old data. */
     __syncwarp();
     if (elect_one()) {
         for (int panel = 0; panel < d / PANEL; panel++) {
@@ -238,7 +238,7 @@ DEVICE void epilogue(const Params *p, bf16 *q, const Work *work, int row, float 
     }
 }
 
-/* Consumer: waits until the next K or V has landed, and goes on to the next stage. */
+/* A consumer waits until the next K or V has landed, and goes on to the next stage. */
 DEVICE int take_stage(Shared *s, PipelineState *state, const int d) {
     int stage = state->index;
     consumer_wait(s->full, *state);
@@ -246,14 +246,14 @@ DEVICE int take_stage(Shared *s, PipelineState *state, const int d) {
     return stage;
 }
 
-/* Consumer: its products have read the stage. A product is all four warps', so one thread knows. */
+/* A consumer releases the stage after its products have read it. One thread arrives: a product is of all four warps. */
 DEVICE void release_stage(Shared *s, int stage) {
     if (threadIdx.x % 128 == 0) {
         consumer_release(s->empty, stage);
     }
 }
 
-/* Each warp of a consumer: the copy engine has read O of the tile before, and the next queries may take its place. */
+/* Each warp of a consumer waits until the copy engine has read the previous O. Then new queries may overwrite O. */
 DEVICE void release_queries(Shared *s, int round, int stage) {
     if (round > 0 && elect_one()) {
         bulk_wait_group_read(0);
@@ -261,7 +261,7 @@ DEVICE void release_queries(Shared *s, int round, int stage) {
     }
 }
 
-/* A consumer's tile: o becomes the sums of P V over all keys that its 64 queries see, from the last step to step 0. */
+/* Computes a consumer's tile: o becomes the sums of P V over all keys its 64 queries see, from the last step to 0. */
 DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work *work, int round, int consumer,
                    int q_stage, float *o, Rows *rows, const int d, const int bm, const int causal) {
     const int turn = FIRST_TURN + consumer, next_turn = FIRST_TURN + (consumer + 1) % CONSUMERS_OF(bm);
@@ -271,17 +271,17 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
     uint64_t q = wgmma_descriptor(&s->q[q_stage][consumer * ROWS * PANEL]);
     uint64_t k = wgmma_descriptor(s->ring), v = wgmma_descriptor_mn(s->ring, KEYS * 128);
     int row = work->first_query + consumer * ROWS + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
-    int fewest = keys_of(p, work->first_query + consumer * ROWS, causal); /* that all of this consumer's queries see */
-    int first_key = (work->steps - 1) * KEYS, masked = causal;            /* of the step */
-    /* The last step: there is no V yet to multiply with. */
+    int fewest = keys_of(p, work->first_query + consumer * ROWS, causal); /* keys that all of its queries see */
+    int first_key = (work->steps - 1) * KEYS, masked = causal;            /* first key of the step */
+    /* The last step comes first. It has no earlier step whose P V could run now. */
     int k_stage = take_stage(s, state, d);
-    /* Idea 3. Waits until the previous consumer has issued its products: the tensor cores are served in turn, and while
-     * one consumer's products run, another computes exponentials. */
+    /* Idea 3. Waits until the previous consumer has issued its products. The consumers take turns, so while one
+     * consumer's products run, another computes exponentials. */
     named_barrier_sync(turn, 2 * 128);
     start_scores(score, q, k + stage_offset(k_stage, d), d, bm);
     named_barrier_arrive(next_turn, 2 * 128);
     release_queries(s, round, 1 - q_stage);
-    /* Waits until the scores are there. */
+    /* Waits until the scores are complete. */
     wgmma_wait_group(0);
     registers_settled(score, KEYS / 2);
     release_stage(s, k_stage);
@@ -298,11 +298,11 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
             k_stage = take_stage(s, state, d);
             named_barrier_sync(turn, 2 * 128);
             start_scores(score, q, k + stage_offset(k_stage, d), d, bm);
-            /* Idea 4. After them the products with V of the previous step. */
+            /* Idea 4. The products with V of the previous step follow. */
             int v_stage = take_stage(s, state, d);
             start_output(o, weights, v + stage_offset(v_stage, d), d);
             named_barrier_arrive(next_turn, 2 * 128);
-            /* Waits until the scores are there. The products with V run on, under this consumer's own softmax. */
+            /* Waits until the scores are complete. The products with V overlap with this consumer's own softmax. */
             wgmma_wait_group(1);
             registers_settled(score, KEYS / 2);
             release_stage(s, k_stage);
@@ -310,7 +310,7 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
                 mask(p, score, row, first_key, causal);
             }
             softmax(score, rows, p->scale);
-            /* Waits until the products with V are done: before, O may not be scaled, nor the weights overwritten. */
+            /* Waits until the products with V are complete. Before that, neither O nor the weights may be written. */
             wgmma_wait_group(0);
             registers_settled(o, d / 2);
             release_stage(s, v_stage);
@@ -321,7 +321,7 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
             to_operand_a(weights, score);
         }
     }
-    /* V of step 0. */
+    /* The products with V of step 0 are left. */
     int v_stage = take_stage(s, state, d);
     start_output(o, weights, v + stage_offset(v_stage, d), d);
     wgmma_wait_group(0);
@@ -329,7 +329,7 @@ DEVICE void attend(const Params *p, Shared *s, PipelineState *state, const Work 
     release_stage(s, v_stage);
 }
 
-/* The consumers: all tiles, 64 queries each. */
+/* The consumers process all tiles, 64 queries each. */
 DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const int bm, const int causal) {
     PipelineState state = consumer_start_state(), q = consumer_start_state();
     int last = CONSUMERS_OF(bm) - 1, row = consumer * ROWS + warp_uniform((int)threadIdx.x / 32) % WARPS * 16;
@@ -354,12 +354,12 @@ DEVICE void consume(const Params *p, Shared *s, int consumer, const int d, const
         pipeline_advance(&q, Q_STAGES);
     }
     if (elect_one()) {
-        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+        /* Shared memory must exist until the copy engine has read it; bulk_wait_group_read() would be enough. */
         bulk_wait_group(0);
     }
 }
 
-/* The kernel, for a head size, tile and mask that are constants where it is called. */
+/* The kernel's body. Head size, tile and mask are constants at each call. */
 DEVICE void attention(const Params *p, const int d, const int bm, const int causal) {
     SHARED_MEMORY(Shared, s);
     /* Warpgroup 0 produces, the others consume. */
@@ -374,7 +374,7 @@ DEVICE void attention(const Params *p, const int d, const int bm, const int caus
         mbarrier_init(s->q_empty, Q_STAGES, WARPS * CONSUMERS_OF(bm)); /* a lane of each warp that stores O */
         mbarrier_init_fence();
     }
-    /* All wait for the barriers to exist. */
+    /* All threads wait until the barriers are initialised. */
     __syncthreads();
     if (warpgroup == 0) {
         setmaxnreg_dec(PRODUCER_REGISTERS);
@@ -404,7 +404,7 @@ ATTENTION_KERNEL(attention_64_causal_128, 64, 128, 1)
 ATTENTION_KERNEL(attention_128, 128, 128, 0)
 ATTENTION_KERNEL(attention_128_causal, 128, 128, 1)
 
-/* The map of Q, K, V or O, a tensor of PyTorch's: stride[] from batch to batch, head to head, token to token. */
+/* Makes the map of Q, K, V or O, a PyTorch tensor: stride[] is from batch to batch, head to head, token to token. */
 static GemmStatus map_of(const Attention *a, int side, int bm, TensorMap *map, GemmError *error) {
     static const char *const names[SIDES] = {"Q", "K", "V", "O"};
     const bf16 *const bases[SIDES] = {a->q, a->k, a->v, a->o};
@@ -447,11 +447,11 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     if (a->queries == 0 || heads == 0) {
         return GEMM_OK; /* O has no element */
     }
-    /* Under a mask the last tile is the longest: tiles of 192 queries only if few of its rows lie past the end. */
+    /* With a mask the last tile is the longest, so tiles have 192 queries only if few rows lie past the end. */
     int row = d128 ? 2 : causal && ceil_div(a->queries, 192) * 192 > 1.1 * a->queries, bm = row == 0 ? 192 : 128;
     Params p = {.a = *a, .tiles_m = ceil_div(a->queries, bm), .scale = a->scale * 1.44269504f};
     p.tiles = p.tiles_m * heads;
-    /* An even number of sections, so that K and V of one take less than half of the L2 cache: see work_of(). */
+    /* An even number of sections; K and V of a section take less than half of the L2 cache: see work_of(). */
     int pairs = (int)(4.0 * a->keys * a->head_size * a->kv_heads * a->batches / 40e6) + 1;
     p.section = ceil_div(heads, 2 * pairs);
     for (int side = 0; side < SIDES; side++) {

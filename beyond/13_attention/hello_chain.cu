@@ -1,4 +1,4 @@
-/* hello_chain - two products in a chain: the sums S of the first, packed where they are, are operand A of the second.
+/* hello_chain - two products in a chain: each thread packs its sums S of the first as operand A of the second.
  *
  * Run           make 13 && ./hello_chain, here; from the top, beyond/13_attention/hello_chain --on model */
 #include "../../common/device/mma_sync.h"
@@ -25,22 +25,22 @@ static __global__ void __launch_bounds__(THREADS) kernel(const __grid_constant__
         s->k[at] = float_to_bf16((float)(k == 0 ? 1 : k == 1 ? row : 0));
         s->v[at] = float_to_bf16((float)(k == row)); /* the unit matrix: S V is S again */
     }
-    fence_proxy_async(); /* wgmma reads through the async proxy what was stored through the generic one */
+    fence_proxy_async(); /* wgmma reads through the async proxy; the stores went through the generic proxy */
     __syncthreads();
     float sum[HELD], output[HELD];
     uint32_t a[HELD / 2];
     wgmma_fence();
     wgmma_ss(N, sum, OPERAND(s->q), OPERAND(s->k), 0);
     wgmma_commit_group();
-    wgmma_wait_group(0); /* before it, the sums belong to the tensor cores */
+    wgmma_wait_group(0); /* before this wait, only the tensor cores may access the sums */
     registers_settled(sum, HELD);
     for (int i = 0; i < HELD / 2; i++) {
-        a[i] = pack_bf16x2(sum[2 * i], sum[2 * i + 1]); /* the chain: nothing leaves its thread */
+        a[i] = pack_bf16x2(sum[2 * i], sum[2 * i + 1]); /* the chain: every sum stays in its thread */
     }
-    wgmma_fence(); /* the threads have written a */
+    wgmma_fence(); /* orders the threads' writes of a before the product */
     wgmma_rs(N, output, a, OPERAND(s->v), 0);
     wgmma_commit_group();
-    wgmma_wait_group(0); /* before it, a belongs to the tensor cores, too */
+    wgmma_wait_group(0); /* before this wait, no thread may overwrite a either */
     registers_settled(output, HELD);
     for (int i = 0; i < HELD; i++) {
         p.sum[0][threadIdx.x][i] = sum[i], p.sum[1][threadIdx.x][i] = output[i];
