@@ -1,11 +1,11 @@
-/* 12_several_gpus - one product on several GPUs: what has to cross the links does so while the product is computed.
+/* 12_several_gpus - one product on several GPUs: data cross the links while the product is computed.
  *
- * What is new   Three kernels in one frame, for the three ways to deal a product out to the GPUs of a host (ranks):
+ * What is new   Three kernels with the same structure, for three ways to divide a product among a host's GPUs (ranks):
  *               gather_c  a rank has its rows of B; each finished box is stored into the C of every rank
- *               gather_a  a rank has its rows of A, too; they are pushed to the others, whose producers wait for flags
+ *               gather_a  a rank has only its rows of A, too; it pushes them to the others, where producers await flags
  *               sums      a rank has its part of K; a tile of partial sums goes to the rank that owns these rows of C.
- *                         That rank adds them up (reduce-scatter) and, if all want all of C, gathers them (all-reduce)
- *               Flags in the memory of the others say that it may be written, and that it has been.
+ *                         The owner adds them up (reduce-scatter) and, for all-reduce, stores the sums into every C
+ *               Flags in the memory of another rank say that this memory may be written, and that it has been written.
  * What holds it back   The product itself. With more GPUs the links are busy for more of its time.
  * Run           make run-12, on the model; on GPUs beyond/12_several_gpus/12_several_gpus_ranks --ranks 2 */
 #include "ranks.h"
@@ -24,7 +24,7 @@
 #include "../../common/device/wgmma.h"
 
 enum { BM = 128, MAX_BN = 256, BK = 64 };                   /* a tile is BM x bn, half of its rows for each consumer */
-enum { PRODUCER_REGISTERS = 56, CONSUMER_REGISTERS = 224 }; /* 168 at launch: 3 * 168 = 56 + 2 * 224 */
+enum { PRODUCER_REGISTERS = 56, CONSUMER_REGISTERS = 224 }; /* launched with 168: 3 * 168 = 56 + 2 * 224 */
 enum {
     CONSUMERS = 2, /* warpgroups */
     THREADS = 128 * (1 + CONSUMERS),
@@ -32,19 +32,19 @@ enum {
     RING_BYTES = 144 * 1024, /* as many stages as fit */
     MAX_STAGES = 4,
     CTAS_PER_SM = 1,
-    TILE_GROUP = 12, /* tile rows walked together (tile_order.h) */
-    /* Stores have boxes of Params.box_rows x STRIP. A row of a box is 128 bytes. */
+    TILE_GROUP = 12, /* tile rows visited together (tile_order.h) */
+    /* A store writes a box of Params.box_rows x STRIP. A row of a box is 128 bytes. */
     STRIP = 64,
     MAX_STRIPS = MAX_BN / STRIP,
     PARTIAL_STRIPS = 2, /* sums: strips of another rank's partial sums in a stage */
     PARTIAL_BYTES = PARTIAL_STRIPS * BM * STRIP * 2,
-    /* gather_a: a piece of A has BM rows and PIECE_COLUMNS columns, and a flag. Boxes of it pass through so many
-     * slots. */
+    /* gather_a: a piece of A has BM rows, PIECE_COLUMNS columns and one flag. Its boxes pass through SLOTS slots of
+     * shared memory. */
     PIECE_COLUMNS = 256,
     SLOTS = 4,
     SLOT_ROWS = 32,
     SLOT_BYTES = SLOT_ROWS * STRIP * 2,
-    MAX_PAUSE_NS = 1000000, /* the most that nanosleep takes */
+    MAX_PAUSE_NS = 1000000, /* the longest pause that nanosleep accepts */
 };
 static_assert(BK * sizeof(bf16) == 128 && STRIP * sizeof(bf16) == 128,
               "the tensor maps, descriptors and swizzled_index() take rows of 128 bytes: BK and STRIP are 64");
@@ -60,24 +60,24 @@ static_assert(MAX_BN / 2 + 64 <= CONSUMER_REGISTERS, "a consumer holds MAX_BN / 
 typedef struct {
     bf16 ring[RING_BYTES / 2]; /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle; or of partial sums */
     bf16 out[MAX_STRIPS][BM * STRIP];    /* a tile: strips [BM][STRIP], 128-byte swizzle */
-    bf16 slot[SLOTS][SLOT_ROWS * STRIP]; /* gather_a: boxes of A on their way to other ranks */
+    bf16 slot[SLOTS][SLOT_ROWS * STRIP]; /* gather_a: boxes of A in transit to other ranks */
     MBarrier full[MAX_STAGES];           /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES];          /* completes a phase when both consumers have finished with it */
-    MBarrier filled;                     /* completes a phase when a tile is in out */
-    MBarrier drained;                    /* completes a phase when the copy engine has read it */
+    MBarrier empty[MAX_STAGES];          /* completes a phase when both consumers have finished with the stage */
+    MBarrier filled;                     /* completes a phase when a tile is in `out` */
+    MBarrier drained;                    /* completes a phase when the copy engine has read the tile */
     MBarrier loaded[SLOTS];              /* gather_a: completes a phase when a box of A is in the slot */
 } Shared;
 static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
               "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
-/* What this rank knows of a rank. */
+/* Data that this rank keeps about a rank. */
 typedef struct {
     bf16 *c;           /* its C, from the first column on that this rank computes */
-    bf16 *inbox_there; /* sums: where it takes this rank's partial sums, [tiles][bn / STRIP][BM * STRIP] */
-    bf16 *inbox_here;  /* sums: where this rank takes its */
-    int *flags_there;  /* flags in its memory that this rank sets: flag READY, and then one for each tile or piece */
+    bf16 *inbox_there; /* sums: its inbox for this rank's partial sums, [tiles][bn / STRIP][BM * STRIP] */
+    bf16 *inbox_here;  /* sums: this rank's inbox for its partial sums */
+    int *flags_there;  /* flags in its memory that this rank sets: flag READY, then one flag for each tile or piece */
     const int *flags_here; /* flags in this rank's memory that it sets */
-    int flags;             /* of those, how many beyond READY */
+    int flags;             /* number of flags_here, without READY */
     int first_row, rows;   /* its rows of A and C, in tiles */
 } Rank;
 
@@ -86,18 +86,18 @@ typedef struct {
     TensorMap map_b;             /* box [bn][BK] */
     TensorMap map_c[MAX_RANKS];  /* the C of ranks[i], from c on; box [box_rows][STRIP] */
     TensorMap map_to[MAX_RANKS]; /* gather_a: this rank's rows of the A of ranks[i]; box [SLOT_ROWS][STRIP] */
-    Rank ranks[MAX_RANKS];       /* 0: this one; then its neighbours, from the next one on */
+    Rank ranks[MAX_RANKS];       /* 0: this rank; then the other ranks, from the next rank on */
     int rank_count, epoch;
-    int copies;    /* of each finished tile: in the C of ranks[0] to ranks[copies - 1] */
-    int box_rows;  /* of the boxes in which a tile leaves; 32 at most: in store_edge() a lane has one row */
-    int pause_ns;  /* between boxes of a tile, or of pieces of A */
-    int step_rows; /* sums: of each rank in a step (sum_at()) */
-    int pieces;    /* gather_a: of a row of tiles of A; each has a flag. is_pushed: the host's copy engines push them */
+    int copies;    /* each finished tile goes to the C of ranks[0] to ranks[copies - 1] */
+    int box_rows;  /* rows of the boxes that store a tile; 32 at most, because in store_edge() a lane has one row */
+    int pause_ns;  /* pause between boxes of a tile, or of pieces of A */
+    int step_rows; /* sums: rows of tiles that a step has of each rank (sum_at()) */
+    int pieces;    /* gather_a: pieces of a row of tiles, each with a flag. is_pushed: the host's copy engines push */
     int is_pushed;
-    Gemm g; /* n: this rank's columns; k: its part */
+    Gemm g; /* n: this rank's columns; k: its part of K */
 } Params;
 
-/* What the copies of a k-tile bring. */
+/* Bytes that the copies of a k-tile transfer. */
 HOST_DEVICE int stage_bytes_of(int bn) { return (BM + bn) * BK * 2; }
 
 HOST_DEVICE int stages_of(int bn) { return min_int(RING_BYTES / stage_bytes_of(bn), MAX_STAGES); }
@@ -105,22 +105,22 @@ HOST_DEVICE int stages_of(int bn) { return min_int(RING_BYTES / stage_bytes_of(b
 /* ---- who computes what, and when
  * ----------------------------------------------------------------------------------- */
 
-/* A tile of C. `owner`: whose rows it is in, as an index into Params.ranks. `in_owner`: its number among the owner's
- * tiles. `is_partial`: its sums are to be added up by the owner, another rank. */
+/* A tile of C. `owner`: the rank that owns its rows, as an index into Params.ranks. `in_owner`: its number among the
+ * owner's tiles. `is_partial`: the owner is another rank, which adds up the sums. */
 typedef struct {
     Tile tile;
     int owner, in_owner, is_partial;
 } Work;
 
-/* sums: of a rank's rows, in tiles, how many a step has. */
+/* sums: the number of a rank's rows of tiles in a step. */
 DEVICE int rows_in_step(const Params *p, int rank, int step) {
     int left = p->ranks[rank].rows - step * p->step_rows;
     return step < 0 || left < 0 ? 0 : min_int(left, p->step_rows);
 }
 
-/* sums: the owner of the index-th tile, and its place among the owner's. A step has some rows of each rank: first those
- * of the other ranks, so that their partial sums can leave, and then the own rows of the step before, for which the
- * others' partial sums have arrived meanwhile. */
+/* sums: the owner of the index-th tile, and its number among the owner's tiles. A step has a few rows of each rank. It
+ * starts with rows of the other ranks, so that their partial sums can be sent early. Then it computes the own rows of
+ * the previous step, for which the others' partial sums have arrived meanwhile. */
 DEVICE Work sum_at(const Params *p, const Tiles *t) {
     int index = t->index;
     for (int half = 0;; half++) {
@@ -142,8 +142,8 @@ DEVICE Work sum_at(const Params *p, const Tiles *t) {
     }
 }
 
-/* The index-th tile of this rank. gather_c: the owner is this rank. gather_a: the own rows come first, since they
- * are here, and then the next rank's. */
+/* The index-th tile of this rank. gather_c: the owner is this rank. gather_a: the own rows come first, because they are
+ * in this rank's memory already, and then the next rank's rows. */
 DEVICE Work work_at(const Params *p, const Tiles *t, const Pattern pattern) {
     Work work = {{0, 0}, 0, 0, 0};
     if (pattern == GATHER_C) {
@@ -171,7 +171,7 @@ DEVICE Work work_at(const Params *p, const Tiles *t, const Pattern pattern) {
 DEVICE void load_tile(const Params *p, Shared *s, Tile tile, PipelineState state, int k_tiles, const int bn) {
     const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-        /* Waits until the consumers have finished with this stage: otherwise the copy overwrites what they read. */
+        /* Waits until the consumers have finished with this stage. Otherwise the copy would overwrite operands. */
         producer_acquire(s->full, s->empty, state, stage_bytes);
         bf16 *a = &s->ring[state.index * (stage_bytes / 2)];
         MBarrier *full = &s->full[state.index];
@@ -181,18 +181,18 @@ DEVICE void load_tile(const Params *p, Shared *s, Tile tile, PipelineState state
     }
 }
 
-/* sums: after the k-tiles of an own tile the other ranks' partial sums of it, through the same stages. */
+/* sums: after the k-tiles of an own tile, loads the other ranks' partial sums of this tile through the same stages. */
 DEVICE void load_partials(const Params *p, Shared *s, Work work, PipelineState *state, const int bn) {
     const int stages = stages_of(bn), loads = bn / STRIP / PARTIAL_STRIPS;
     int lane = (int)threadIdx.x % 32;
     if (lane > 0 && lane < p->rank_count) {
-        /* Waits until this rank's partial sums of the tile are in the inbox. */
+        /* Waits until the partial sums of ranks[lane] for this tile are in the inbox. */
         system_flag_wait_acquire(&p->ranks[lane].flags_here[FIRST_FLAG + work.in_owner], p->epoch);
     }
-    /* The thread that loads waits for the lanes: all have seen their flags. */
+    /* The thread that loads waits until all lanes have seen their flags. */
     __syncwarp();
     if (elect_one()) {
-        /* As in produce(): from the flag's proxy to the copy engine's. */
+        /* As in produce(): orders the flags, read through the generic proxy, before the loads of the copy engine. */
         fence_proxy_async_global();
         PipelineState stage = *state;
         for (int i = 1; i < p->rank_count; i++) {
@@ -209,7 +209,7 @@ DEVICE void load_partials(const Params *p, Shared *s, Work work, PipelineState *
     pipeline_advance_by(state, (p->rank_count - 1) * loads, stages);
 }
 
-/* The producing warp: all k-tiles of all tiles, without a break between tiles. */
+/* The producing warp loads all k-tiles of all tiles, without a break between tiles. */
 DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const int bn, const Pattern pattern) {
     const int stages = stages_of(bn);
     int lane = (int)threadIdx.x % 32, pieces = p->pieces;
@@ -222,13 +222,13 @@ DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const 
                 /* Waits until the owner has pushed this piece of the tile's rows of A. */
                 system_flag_wait_acquire(&p->ranks[work.owner].flags_here[first + piece], p->epoch);
             }
-            /* The thread that loads waits for the lanes: all have seen their flags. */
+            /* The thread that loads waits until all lanes have seen their flags. */
             __syncwarp();
         }
         if (elect_one()) {
             if (pattern == GATHER_A) {
-                /* The flags were read through the generic proxy, and the loads go through the async one: without
-                 * this they are not ordered after the flags. */
+                /* The flags were read through the generic proxy, and the loads go through the async proxy. Without
+                 * this fence, the loads are not ordered after the flags. */
                 fence_proxy_async_global();
             }
             load_tile(p, s, work.tile, state, k_tiles, bn);
@@ -239,8 +239,8 @@ DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const 
         }
     }
     if (elect_one()) {
-        /* Waits until the last k-tiles have been consumed. Without a cluster nothing depends on that, as 07 and 08
-         * show: the CTA lives until its consumers have ended, and they wait for every load. */
+        /* Waits until the last k-tiles have been consumed. Without a cluster no result depends on this wait, as 07 and
+         * 08 show: the CTA exists until its consumers have ended, and they wait for every load. */
         producer_tail(s->empty, state, stages);
     }
 }
@@ -248,17 +248,17 @@ DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const 
 /* ---- the storing warp: steps 4 and 5
  * --------------------------------------------------------------------------------- */
 
-/* All neighbours have begun this launch: what they launched before has ended, and reads nothing that is written now. */
+/* Waits until all other ranks have begun this launch. Their earlier launches have ended and read no old data now. */
 DEVICE void wait_until_ready(const Params *p) {
     for (int i = 1; i < p->rank_count; i++) {
         system_flag_wait_acquire(&p->ranks[i].flags_here[READY], p->epoch);
     }
-    /* Not needed by the manual, as we read it: a launch begins for all proxies (PTX 8.9.4), and no ordinary access
-     * to what is written lies between that and the copy engine's stores. */
+    /* By our reading of the manual this fence is not needed: a launch begins for all proxies (PTX 8.9.4), and no
+     * ordinary access to the written memory comes between that and the copy engine's stores. */
     fence_proxy_async_global();
 }
 
-/* A box that hangs over the last column, from shared memory to each C by ordinary stores of the whole warp. */
+/* Stores a box that extends past the last column from shared memory to each C, by ordinary stores of the whole warp. */
 DEVICE void store_edge(const Params *p, const bf16 *box, int row, int col) {
     int lane = (int)threadIdx.x % 32; /* a row of the box */
     for (int i = 0; i < p->copies && lane < p->box_rows && row + lane < p->g.m; i++) {
@@ -269,7 +269,7 @@ DEVICE void store_edge(const Params *p, const bf16 *box, int row, int col) {
     }
 }
 
-/* A tile, from shared memory: a finished one to each C, partial sums to the inbox of the rank that owns the rows. */
+/* Stores a tile from shared memory: a finished tile to each C, partial sums to the inbox of the rows' owner. */
 DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const int bn) {
     const int in_strip = BM / p->box_rows;
     for (int box = 0; box < bn / STRIP * in_strip; box++) {
@@ -277,10 +277,10 @@ DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const
         int row = work.tile.m * BM + in_tile, col = work.tile.n * bn + strip * STRIP;
         const bf16 *from = &s->out[strip][in_tile * STRIP];
         if (!work.is_partial && p->g.n % 8 != 0 && col + STRIP > p->g.n) {
-            /* The copy engine cuts a row off at a multiple of 16 bytes only. */
+            /* The copy engine can end a row only at a multiple of 16 bytes. */
             store_edge(p, from, row, col);
         } else if (elect_one()) {
-            /* The same lane as in store(): groups are a thread's own, and that one waits for these stores. */
+            /* The same lane as in store(): bulk groups belong to a thread, and that lane waits for these stores. */
             if (work.is_partial) {
                 bulk_store(p->ranks[work.owner].inbox_there + (size_t)work.in_owner * (BM * bn) + (from - s->out[0]),
                            from, p->box_rows * STRIP * 2);
@@ -290,9 +290,9 @@ DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const
             }
             bulk_commit_group();
             if (!is_last && (work.is_partial || p->copies > 1)) {
-                /* The box crosses a link. Waits until it has been written, and a while more: loads wait behind what
-                 * the copy engine has to store, and all SMs send at the same time. After the last tile no load
-                 * waits. */
+                /* The box crosses a link. Waits until the box has been written, and pauses: loads queue after the copy
+                 * engine's stores, and all SMs send at the same time. After the last tile no load is left that could
+                 * be delayed. */
                 bulk_wait_group(0);
                 __nanosleep((unsigned)p->pause_ns);
             }
@@ -300,26 +300,26 @@ DEVICE void store_tile(const Params *p, Shared *s, Work work, int is_last, const
     }
 }
 
-/* The storing warp: each tile leaves while the consumers multiply the next. */
+/* The storing warp stores each tile while the consumers multiply the next tile. */
 DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const Pattern pattern) {
-    PipelineState buffer = consumer_start_state(); /* of out as a whole: a ring of one stage */
-    if (pattern != GATHER_A) {                     /* what gather_a stores stays here */
+    PipelineState buffer = consumer_start_state(); /* `out` as a whole is a ring of one stage */
+    if (pattern != GATHER_A) {                     /* gather_a stores only into this rank's memory */
         wait_until_ready(p);
     }
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         Work work = work_at(p, &tiles, pattern);
-        /* Waits until both consumers have filled the buffer, and fenced. */
+        /* Waits until both consumers have filled the buffer and have fenced their stores. */
         mbarrier_wait_parity(&s->filled, buffer.phase);
         store_tile(p, s, work, tiles.index + (int)gridDim.x >= tiles.tiles_m * tiles.tiles_n, bn);
-        /* The thread that sets the flags waits for the lanes: all have stored at the edge. */
+        /* The thread that sets the flags waits until all lanes have stored their part of an edge. */
         __syncwarp();
         if (elect_one()) {
-            /* Waits until the tile has been written, in all memories: bulk_wait_group_read() would say only that shared
-             * memory has been read. */
+            /* Waits until the tile has been written in all memories. bulk_wait_group_read() would guarantee only that
+             * shared memory has been read. */
             bulk_wait_group(0);
-            /* The consumers wait for this before they fill the buffer again. */
+            /* The consumers wait for this arrival before they fill the buffer again. */
             mbarrier_arrive(&s->drained);
-            /* Released, so that a reader who sees the flag sees the tile. Partial sums are the owner's business. */
+            /* The release orders the flag after the tile, for every reader. Only the owner needs partial sums. */
             if (work.is_partial) {
                 system_flag_set_release(&p->ranks[work.owner].flags_there[FIRST_FLAG + work.in_owner], p->epoch);
             }
@@ -330,8 +330,8 @@ DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const P
         }
         pipeline_advance(&buffer, 1);
     }
-    /* Step 5: what the neighbours write here. The CTAs divide the flags, and a CTA's lanes divide its own. When all
-     * CTAs have ended, everything has arrived; without this wait, whoever comes next in the stream reads too early. */
+    /* Step 5: waits for the data that other ranks write here. The CTAs divide the flags, and the lanes divide their
+     * CTA's flags. All data have arrived when all CTAs have ended. Otherwise the next kernel could read too early. */
     int lane = (int)threadIdx.x % 32;
     for (int i = 1; i < p->rank_count; i++) {
         for (int flag = (int)blockIdx.x + lane * (int)gridDim.x; flag < p->ranks[i].flags;
@@ -344,7 +344,7 @@ DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const P
 /* ---- gather_a: the pushing thread
  * ------------------------------------------------------------------------------------ */
 
-/* Box `box` of a piece: its first column and row, in this rank's rows of A. */
+/* The first column and row of box `box` of a piece, in this rank's rows of A. */
 DEVICE int box_column(int piece, int pieces, int box) {
     return piece % pieces * PIECE_COLUMNS + box % (PIECE_COLUMNS / STRIP) * STRIP;
 }
@@ -352,8 +352,8 @@ DEVICE int box_row(int piece, int pieces, int box) {
     return piece / pieces * BM + box / (PIECE_COLUMNS / STRIP) * SLOT_ROWS;
 }
 
-/* This rank's rows of A to the neighbours, piece by piece. The CTAs divide the pieces. The rank before this one
- * comes first: it multiplies with these rows next. */
+/* Pushes this rank's rows of A to the other ranks, piece by piece. The CTAs share out the pieces. The previous rank
+ * receives its copy first, because it multiplies with these rows next. */
 DEVICE void push(const Params *p, Shared *s) {
     const int boxes = PIECE_COLUMNS / STRIP * (BM / SLOT_ROWS);
     int pieces = p->pieces, count = p->ranks[0].rows * pieces;
@@ -363,7 +363,7 @@ DEVICE void push(const Params *p, Shared *s) {
         for (int piece = (int)blockIdx.x; piece < count; piece += (int)gridDim.x) {
             for (int box = 0; box < boxes + SLOTS / 2; box++) {
                 if (box < boxes) {
-                    /* Waits until the store before the last SLOTS / 2 has read its slot: the box goes there. */
+                    /* Waits until all stores but the last SLOTS / 2 - 1 have read their slots, so this slot is free. */
                     bulk_wait_group_read(SLOTS / 2 - 1);
                     mbarrier_arrive_expect_tx(&s->loaded[load.index], SLOT_BYTES);
                     tma_load_2d(s->slot[load.index], &p->map_to[0], box_column(piece, pieces, box),
@@ -372,7 +372,7 @@ DEVICE void push(const Params *p, Shared *s) {
                 }
                 int stored = box - SLOTS / 2;
                 if (stored >= 0) {
-                    /* Waits until that box has landed. */
+                    /* Waits until the box to be stored has landed. */
                     mbarrier_wait_parity(&s->loaded[landed.index], landed.phase);
                     tma_store_2d(&p->map_to[to], s->slot[landed.index], box_column(piece, pieces, stored),
                                  box_row(piece, pieces, stored));
@@ -381,7 +381,7 @@ DEVICE void push(const Params *p, Shared *s) {
                     __nanosleep((unsigned)p->pause_ns);
                 }
             }
-            /* Waits until the piece has been written; then the neighbour's producers may load it. */
+            /* Waits until the piece has been written; then the other rank's producers may load the piece. */
             bulk_wait_group(0);
             system_flag_set_release(&p->ranks[to].flags_there[FIRST_FLAG + piece], p->epoch);
         }
@@ -391,7 +391,7 @@ DEVICE void push(const Params *p, Shared *s) {
 /* ---- the consumers: steps 3 and 4
  * ------------------------------------------------------------------------------------ */
 
-/* Consumer warpgroup: 64 x bn accumulators, rows `half` and on of the tile, to shared memory. */
+/* A consumer warpgroup stores 64 x bn accumulators, from row `half` of the tile on, to shared memory. */
 DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     UNROLL
@@ -399,14 +399,14 @@ DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
         const float *v = &acc[col / 2];
         uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
                               pack_bf16x2(v[6], v[7])};
-        /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns,
-         * then of the right ones. */
+        /* Lane l passes to stmatrix the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
+         * left 8 columns, then of the right 8 columns. */
         stmatrix_x4(&s->out[col / STRIP][swizzled_index(half + warp * 16 + lane % 16, col % STRIP / 8 + lane / 16)],
                     packed);
     }
 }
 
-/* sums: the other ranks' partial sums to the accumulators, always in the same order of ranks. */
+/* sums: adds the other ranks' partial sums to the accumulators, always in the same order of ranks. */
 DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int consumer, const int bn, float *acc) {
     int thread = (int)threadIdx.x % 128, lane = thread % 32, row = consumer * 64 + thread / 32 * 16 + lane % 16;
     for (int i = 1; i < p->rank_count; i++) {
@@ -418,7 +418,7 @@ DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int c
             UNROLL
             for (int col = 0; col < PARTIAL_STRIPS * STRIP; col += 16) {
                 float *v = &acc[(first + col) / 2];
-                uint32_t packed[4]; /* as fill_out() has stored it, on another rank */
+                uint32_t packed[4]; /* in the layout in which fill_out() stored it on another rank */
                 ldmatrix_x4(packed,
                             &strips[col / STRIP * (BM * STRIP) + swizzled_index(row, col % STRIP / 8 + lane / 16)]);
                 UNROLL
@@ -427,9 +427,9 @@ DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int c
                     v[2 * j + 1] += bf16_to_float((bf16)(packed[j] >> 16));
                 }
             }
-            /* This thread's reads come before the copy engine's next load into the stage, of another proxy. */
+            /* Orders this thread's reads before the copy engine's next load into the stage, through the async proxy. */
             fence_proxy_async();
-            /* All threads of the warpgroup have read: one of them releases the stage for all. */
+            /* After all threads of the warpgroup have read, one thread releases the stage for all. */
             named_barrier_sync(1 + consumer, 128);
             if (thread == 0) {
                 consumer_release(s->empty, state->index);
@@ -439,12 +439,12 @@ DEVICE void add_partials(const Params *p, Shared *s, PipelineState *state, int c
     }
 }
 
-/* Main loop: 64 rows of a tile, times bn columns. */
+/* The main loop computes 64 rows and bn columns of a tile. */
 DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer, float *acc, const int bn) {
     const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
     int thread = (int)threadIdx.x % 128;
-    int previous = 0;                                  /* stage of the k-tile before */
-    for (int i = 0; i < bn / 2 && k_tiles == 0; i++) { /* sums: this rank has nothing of K */
+    int previous = 0;                                  /* stage of the previous k-tile */
+    for (int i = 0; i < bn / 2 && k_tiles == 0; i++) { /* sums: this rank has no part of K */
         acc[i] = 0;
     }
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
@@ -453,14 +453,14 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
         const bf16 *stage = &s->ring[state->index * (stage_bytes / 2)];
         uint64_t a = wgmma_descriptor(stage + consumer * 64 * BK);
         uint64_t b = wgmma_descriptor(stage + BM * BK);
-        /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+        /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
         wgmma_fence();
         UNROLL
         for (int step = 0; step < STEPS; step++) {
             wgmma_ss(bn, acc, a + step * WGMMA_K16_STEP, b + step * WGMMA_K16_STEP, k_tile + step > 0);
         }
         wgmma_commit_group();
-        /* Waits until the products of the previous k-tile are done; those of this one go on. */
+        /* Waits until the products of the previous k-tile are complete; the products of this k-tile go on. */
         wgmma_wait_group(1);
         if (k_tile > 0 && thread == 0) {
             /* This consumer has finished with the previous stage. If it were released before the wait, the producer
@@ -470,7 +470,7 @@ DEVICE void multiply(Shared *s, PipelineState *state, int k_tiles, int consumer,
         previous = state->index;
         pipeline_advance(state, stages);
     }
-    /* The accumulators may be read when the last products are done. */
+    /* Waits until the last products are complete. Only then may the accumulators be read. */
     wgmma_wait_group(0);
     registers_settled(acc, bn / 2);
     if (k_tiles > 0 && thread == 0) {
@@ -482,18 +482,18 @@ DEVICE void consume(const Params *p, Shared *s, Tiles tiles, int k_tiles, int co
                     const Pattern pattern) {
     float acc[MAX_BN / 2]; /* wgmma.h says which element is where */
     PipelineState state = consumer_start_state();
-    PipelineState buffer = producer_start_state(); /* the consumers are the buffer's producers: at first it is free */
+    PipelineState buffer = producer_start_state(); /* the consumers produce into the buffer, which is free at first */
     for (tiles.index = (int)blockIdx.x; has_tile(&tiles); tiles.index += (int)gridDim.x) {
         multiply(s, &state, k_tiles, consumer, acc, bn);
         if (pattern == REDUCE_SCATTER && !work_at(p, &tiles, pattern).is_partial) {
             add_partials(p, s, &state, consumer, bn, acc);
         }
-        /* Waits until the tile before has left the buffer: otherwise it is overwritten on its way. */
+        /* Waits until the previous tile has been read from the buffer. Otherwise it would be overwritten too early. */
         mbarrier_wait_parity(&s->drained, buffer.phase);
         fill_out(s, bn, acc, consumer * 64);
-        /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+        /* Orders this thread's stores before the copy engine's reads, which go through the async proxy. */
         fence_proxy_async();
-        /* The storing warp waits for all of these. */
+        /* The storing warp waits for the arrivals of all consumer threads. */
         mbarrier_arrive(&s->filled);
         pipeline_advance(&buffer, 1);
     }
@@ -502,17 +502,17 @@ DEVICE void consume(const Params *p, Shared *s, Tiles tiles, int k_tiles, int co
 /* ---- the kernels
  * ----------------------------------------------------------------------------------------------------- */
 
-/* For a width and a pattern that are constants where it is called. */
+/* The kernels' body. Width and pattern are constants at each call. */
 DEVICE void gemm(const Params *p, const int bn, const Pattern pattern) {
     SHARED_MEMORY(Shared, s);
 
-    /* Step 1: roles and barriers. Of warpgroup 0 one warp produces, one stores and one pushes; the others consume.
-     * The CTA's tiles are blockIdx.x and every gridDim.x-th one after it. */
+    /* Step 1: roles and barriers. In warpgroup 0 one warp produces, one stores and one pushes; the other warpgroups
+     * consume. The CTA's tiles are blockIdx.x and every gridDim.x-th tile after it. */
     Tiles tiles = {.tiles_m = ceil_div(p->g.m, BM), .tiles_n = ceil_div(p->g.n, bn), .group = TILE_GROUP};
     int k_tiles = ceil_div(p->g.k, BK);
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
-        if (p->g.n > 0 && p->g.k > 0) { /* otherwise this rank multiplies nothing, and has no maps */
+        if (p->g.n > 0 && p->g.k > 0) { /* otherwise this rank multiplies nothing and has no maps */
             tma_prefetch_map(&p->map_a);
             tma_prefetch_map(&p->map_b);
         }
@@ -524,14 +524,14 @@ DEVICE void gemm(const Params *p, const int bn, const Pattern pattern) {
         mbarrier_init_fence();
         if (blockIdx.x == 0) {
             for (int i = 1; i < p->rank_count; i++) {
-                /* The neighbours wait for this before they write into this rank's memory. What read it was launched
-                 * before this kernel and has ended; without the flag, a neighbour that is a launch ahead overwrites
-                 * what is being read. */
+                /* The other ranks wait for this flag before they write into this rank's memory. Earlier launches, which
+                 * read that memory, have ended. Without the flag, a rank that is a launch ahead could overwrite data
+                 * that this rank is still reading. */
                 system_flag_set_release(&p->ranks[i].flags_there[READY], p->epoch);
             }
         }
     }
-    /* All wait for the barriers to exist: a wait on one that is not initialised may hang or pass. */
+    /* All threads wait until the barriers are initialised. A wait on an uninitialised barrier may hang or return. */
     __syncthreads();
 
     if (warpgroup == 0) {
@@ -560,13 +560,13 @@ PATTERN_KERNEL(gather_c_128x128, 128, GATHER_C)
 PATTERN_KERNEL(gather_c_128x256, 256, GATHER_C)
 PATTERN_KERNEL(gather_a_128x128, 128, GATHER_A)
 PATTERN_KERNEL(gather_a_128x256, 256, GATHER_A)
-PATTERN_KERNEL(sums_128x128, 128, REDUCE_SCATTER) /* ALL_REDUCE, too: Params.copies says so */
+PATTERN_KERNEL(sums_128x128, 128, REDUCE_SCATTER) /* also for ALL_REDUCE: Params.copies selects it */
 PATTERN_KERNEL(sums_128x256, 256, REDUCE_SCATTER)
 
 /* ---- the launch
  * ------------------------------------------------------------------------------------------------------ */
 
-/* A row of the table: a pattern, computed by a kernel. */
+/* A row of the table: a pattern and the kernel that computes it. */
 #define PATTERN(text, width, which, function) PATTERN_OF(text, width, which, KERNEL(function))
 #define PATTERN_OF(...) PATTERN_ROW(__VA_ARGS__)
 #define PATTERN_ROW(text, width, which, address, ...) \
@@ -583,7 +583,7 @@ static const Variant table[] = {
     PATTERN("all_reduce_128x256", 256, ALL_REDUCE, sums_128x256),
 };
 
-/* The ranks of a problem; without any, this device alone. */
+/* The ranks of a problem; without ranks, only this device. */
 static Ranks ranks_of(const Gemm *g) {
     Ranks alone = {.count = 1, .rank = 0};
     alone.a[0] = (bf16 *)g->a;
@@ -598,30 +598,30 @@ static int columns_of(const Ranks *ranks, const Gemm *g, int pattern, int rank) 
     return is_sum(pattern) ? g->n : rank_share(g->n, ranks->count, rank, COLUMNS_BY);
 }
 
-/* The tiles of rank `rank`. Rank 0 has most. */
+/* The number of tiles of rank `rank`. No rank has more than rank 0. */
 static int tiles_of(const Ranks *ranks, const Gemm *g, const Variant *v, int rank) {
     return ceil_div(g->m, BM) * ceil_div(columns_of(ranks, g, v->schedule, rank), v->bn);
 }
 
-/* The boxes of a tile are to leave evenly while the next one is multiplied. A third of each box's share of that time
- * is the pause after it: the rest is for the box itself. With more copies than two a box takes longer. */
+/* The boxes of a tile should be spread evenly over the time in which the next tile is multiplied. The pause after a box
+ * takes a third of the box's share; the box itself takes the rest. With more than two copies a box takes longer. */
 static int pause_ns(const Params *p, int bn) {
-    const double flop_per_ns = 6000; /* of an SM, under load */
+    const double flop_per_ns = 6000; /* speed of an SM under load */
     const int boxes = bn / STRIP * (BM / p->box_rows);
     double ns = 2.0 * BM * bn * p->g.k / flop_per_ns / boxes / 3 / (p->copies > 2 ? p->copies : 1);
     return ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
 }
 
-/* gather_a: two ranks' links have time: A may take until the own rows are multiplied. Half of a box's share of that
- * is a pause. */
+/* gather_a: with two ranks the links are not busy, and A may arrive as late as the end of the own rows' products. The
+ * pause takes half of a box's share of that time. */
 static int push_pause_ns(const Params *p) {
     const double flop_per_ns = 6000;
     double ns = 2.0 * SLOT_ROWS * STRIP * p->g.n / flop_per_ns / 2;
     return p->rank_count > 2 ? 0 : ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
 }
 
-/* What the busiest CTA does, in columns of tiles: in each wave a tile of bn columns, and as much time as 20 more
- * would take for what does not depend on the width. All ranks must choose the same width. */
+/* The work of the busiest CTA, in columns of tiles: in each wave a tile of bn columns, plus the time of 20 columns for
+ * work that does not depend on the width. All ranks must choose the same width. */
 static double cost(const Variant *v, const Gemm *g) {
     Ranks ranks = ranks_of(g);
     return v->schedule != (int)ranks.pattern ? INFINITY
@@ -638,7 +638,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
 
 static const Variants variants = VARIANTS("12_several_gpus", table, cost, plan);
 
-/* What this rank knows of ranks[i], which is rank `other`. */
+/* Fills in the data about ranks[i], which is rank `other`. */
 static void describe_rank(Params *p, int i, const Ranks *ranks, const Gemm *g, const Variant *v, int other) {
     Rank *rank = &p->ranks[i];
     int own = ranks->rank, is_gather = v->schedule == GATHER_C;
@@ -685,7 +685,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.is_pushed = ranks.is_pushed;
     p.pieces = ranks.is_pushed ? 1 : ceil_div(g->k, PIECE_COLUMNS);
     p.box_rows =
-        p.copies > 2 ? 8 : 32; /* smaller boxes hold loads up for less time, and cost more of the storing warp's */
+        p.copies > 2 ? 8 : 32; /* smaller boxes delay loads for less time, but cost the storing warp more of its time */
     p.pause_ns = ranks.count == 1 ? 0 : from_a ? push_pause_ns(&p) : pause_ns(&p, v->bn);
     p.step_rows = TILE_GROUP / ranks.count;
     const bf16 *a = from_a ? ranks.a[ranks.rank] : g->a;

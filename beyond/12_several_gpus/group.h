@@ -1,6 +1,6 @@
-/* group.h - the processes of a program of several GPUs, one for each rank, and what they tell each other: a few
- * bytes. Two programs start them: 12_several_gpus_ranks.c by fork(), on one host, and 12_several_gpus_mpi.c by
- * mpirun, on any number. */
+/* group.h - the processes of a program for several GPUs, one for each rank, and the few bytes that they exchange. Two
+ * programs start these processes: 12_several_gpus_ranks.c by fork(), on one host, and 12_several_gpus_mpi.c by mpirun,
+ * on any number of hosts. */
 #ifndef GROUP_H
 #define GROUP_H
 
@@ -8,14 +8,14 @@
 
 static int group_rank, group_count;
 
-/* The first call of main(), before any of CUDA: after it there are group_count processes. Takes its own options out
- * of argv. */
+/* The first call of main(), before any call of CUDA: after this call group_count processes run. It removes its own
+ * options from argv. */
 static void group_start(int *argc, char **argv);
 /* How to start this program, for --help. */
 static const char *group_usage(void);
-/* Every rank's `bytes` bytes to all: all[0 .. group_count - 1]. All ranks call it; it is a barrier, too. */
+/* Sends every rank's `bytes` bytes to all ranks: all[0 .. group_count - 1]. All ranks call it; it is also a barrier. */
 static void group_gather(const void *own, void *all, size_t bytes);
-/* This process's GPU: its number on its host. And whether all ranks are on one host. */
+/* The number of this process's GPU on its host; and whether all ranks are on one host. */
 static int group_device(void);
 static int group_is_one_host(void);
 /* A rank that cannot go on ends all of them: the others would wait for it. Does not return. */

@@ -1,11 +1,11 @@
-/* ranks.h - one product on the GPUs of several ranks: how the work is dealt out, and what each rank must know of the
- * others. */
+/* ranks.h - one product on the GPUs of several ranks: how the work is divided, and the data that each rank must have
+ * about the others. */
 #ifndef RANKS_H
 #define RANKS_H
 
 #include "../../common/beyond.h"
 
-/* What crosses the links. C = A B^T is the whole product, m x n x k. */
+/* The data that cross the links. C = A B^T is the whole product, m x n x k. */
 typedef enum {
     GATHER_C,       /* a rank has all of A and its rows of B; it ends with all of C */
     GATHER_A,       /* a rank has its rows of A and its rows of B; it ends with all of A, and its columns of C */
@@ -16,7 +16,7 @@ typedef enum {
 
 enum {
     MAX_RANKS = 8,
-    ROWS_BY = 128,  /* rows of A and C are dealt out by as many: whole tiles */
+    ROWS_BY = 128,  /* rows of A and C are divided in units of as many: whole tiles */
     COLUMNS_BY = 8, /* rows of B, which are columns of C: each part begins at a multiple of 16 bytes */
     K_BY = 64       /* columns of A and B: whole k-tiles */
 };
@@ -35,34 +35,34 @@ typedef struct Ranks {
     int *flags[MAX_RANKS];  /* ranks_flag_bytes() in the memory of rank r, zero before the first launch */
 } Ranks;
 
-/* The first of `total` rows, columns or steps of k that is rank `rank`'s, if they are dealt out `by` so many;
- * `total` for rank == count. The last ranks may have none. */
+/* The first row, column or step of k of rank `rank`, if `total` of them are divided in units of `by`; `total` for rank
+ * == count. The last ranks may have none. */
 HOST_DEVICE int rank_first(int total, int count, int rank, int by) {
     long long first = (long long)ceil_div(ceil_div(total, count), by) * by * rank;
     return first < total ? (int)first : total;
 }
 
-/* How many of them are its. */
+/* The number of rows, columns or steps of k of rank `rank`. */
 HOST_DEVICE int rank_share(int total, int count, int rank, int by) {
     return rank_first(total, count, rank + 1, by) - rank_first(total, count, rank, by);
 }
 
-/* Flags that one rank sets in the memory of another, at most; whatever the pattern and the width of a tile. */
+/* The most flags that one rank sets in the memory of another, for any pattern and any width of a tile. */
 HOST_DEVICE int ranks_flags_of_one(const Gemm *g) {
     return 1 + 2 * ceil_div(g->m, 128) * (ceil_div(g->n, 128) + ceil_div(g->k, 128));
 }
 HOST_DEVICE size_t ranks_flag_bytes(const Gemm *g, int count) {
     return (size_t)count * (size_t)ranks_flags_of_one(g) * sizeof(int);
 }
-/* Those in the memory of rank `in` that rank `by` sets. Flag READY says that its launch has begun: its own memory
- * may be written. The others say that it has written a tile or a piece there. Set to the launch's epoch, never
- * reset. */
+/* The flags in the memory of rank `in` that rank `by` sets. Flag READY says that the launch of `by` has begun, so the
+ * memory of `by` may be written. The other flags say that `by` has written a tile or a piece there. A flag is set to
+ * the launch's epoch and is never reset. */
 enum { READY, FIRST_FLAG };
 HOST_DEVICE int *ranks_flags(const Ranks *ranks, const Gemm *g, int in, int by) {
     return ranks->flags[in] + (size_t)by * (size_t)ranks_flags_of_one(g);
 }
 
-/* Elements that one rank sends to another as partial sums, at most: its rows of C, in whole tiles. */
+/* The most elements that one rank sends to another as partial sums: the receiver's rows of C, in whole tiles. */
 HOST_DEVICE size_t ranks_inbox_of_one(const Gemm *g, int count) {
     return (size_t)rank_first(ceil_div(g->m, 128) * 128, count, 1, ROWS_BY) * (size_t)ceil_div(g->n, 256) * 256;
 }
