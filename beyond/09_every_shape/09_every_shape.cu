@@ -1,12 +1,12 @@
 /* 09_every_shape - what a library adds to chapter 08: for every shape a kernel that suits it.
  *
  * What is new   A second schedule, cooperative: the consumers, two or three, share each tile, which may then be larger.
- *               Clusters whose CTAs share A, B or both by multicast. Producers that meet before each tile, so that CTAs
- *               do not drift apart. Launches that overlap; narrow tiles leave the next launch one half of each SM. TMA
- *               stores at edges too, except for the last box of a row. For few tiles, A and B are swapped, so that a
- *               tile is as narrow as A has rows, and CTAs of a cluster may share a tile's k-tiles and add up their
- *               sums. A kernel is compiled for its tile; how CTAs share is said at launch. choice.h decides which it
- *               is.
+ *               Clusters whose CTAs share A, B or both by multicast. Producers that synchronise before each tile, so
+ *               that CTAs do not drift apart. Launches that overlap: narrow tiles leave half of each SM to the next
+ *               launch. TMA stores at edges too, except for the last box of a row. For few tiles, A and B are swapped,
+ *               so that a tile is only as wide as A has rows, and CTAs of a cluster may divide a tile's k-tiles and add
+ *               up their sums. A kernel is compiled for its tile; the launch sets how CTAs share data. choice.h chooses
+ *               both.
  * Run           make 09 && ./09_every_shape, here; from the top, make run-09 */
 #include "../../common/gemm.h"
 
@@ -31,18 +31,18 @@
 enum { MAX_BN = 256, BK = 64 }; /* a CTA's tile is bm x bn; a row of a k-tile is 128 bytes */
 enum {
     STEPS = BK / 16, /* k16 steps in a k-tile */
-    CTAS_PER_SM = 2, /* of the small kernels at most; of the others one */
+    CTAS_PER_SM = 2, /* at most, for the small kernels; one for the others */
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
-    MEETING_POLLS = 20000, /* a producer waits no longer than this for the others */
+    MEETING_POLLS = 20000, /* a producer polls no more often than this for the others */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
 
 typedef struct {
     MBarrier full[MAX_STAGES];  /* completes a phase when a k-tile has landed */
-    MBarrier empty[MAX_STAGES]; /* completes a phase when its consumers have finished with it */
+    MBarrier empty[MAX_STAGES]; /* completes a phase when its consumers have finished with the stage */
     MBarrier turn[2];           /* completes a phase when the other consumer has issued its math */
     MBarrier received;          /* completes its phase when the other CTAs' sums have landed */
     char rest[BARRIER_BYTES - (2 * MAX_STAGES + 3) * sizeof(MBarrier)]; /* the ring begins at a multiple of 1024 */
@@ -59,32 +59,32 @@ typedef struct {
     TensorMap map_c; /* box [64][BOX] */
     Gemm g;
     int tiles_m, tiles_n; /* in clusters of tiles */
-    int group;            /* tile rows walked together, in clusters */
+    int group;            /* tile rows visited together, in clusters */
     int log_cm, log_cn;   /* CTAs of a cluster along m are 1 << log_cm, those along n 1 << log_cn */
-    int parts;            /* where k is split, CTAs of a cluster that have one tile; otherwise 1 */
+    int parts;            /* CTAs of a cluster that compute one tile if k is split; otherwise 1 */
     int swapped;          /* A and B are swapped, so the epilogue transposes */
-    /* What follows from these, as a division takes a GPU about 100 cycles. */
-    int clusters, waves;       /* that are launched, and how many tiles each has at most */
-    int k_tiles, k_tiles_over; /* of each part, and how many parts have one more */
-    int stages, share;         /* SPLIT_K: of the ring; columns / 8 that each part adds up */
+    /* Values that follow from these. The host computes them, because a division takes a GPU about 100 cycles. */
+    int clusters, waves;       /* clusters launched, and the most tiles of a cluster */
+    int k_tiles, k_tiles_over; /* k-tiles of each part, and how many parts have one more */
+    int stages, share;         /* SPLIT_K: stages of the ring; columns / 8 that each part adds up */
     int received;              /* SPLIT_K: where the sums of the other parts land, in bytes of Shared */
-    int *meeting;              /* counter of the producers' meetings; NULL: they do not meet */
+    int *meeting;              /* the counter at which producers synchronise; NULL: they do not synchronise */
 } Params;
 
-/* How many consumers share a tile: one for every 64 rows, but for 256 rows two. In ping-pong each of two has tiles of
- * its own. */
+/* The number of consumers that share a tile: one for every 64 rows, but two for 256 rows. In ping-pong each of the two
+ * consumers has tiles of its own. */
 HOST_DEVICE int sharers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 1 : bm == 256 ? 2 : bm / 64; }
 HOST_DEVICE int consumers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 2 : sharers_of(schedule, bm); }
 HOST_DEVICE int threads_of(Schedule schedule, int bm) { return 128 * (1 + consumers_of(schedule, bm)); }
 
-/* Blocks of 64 rows that a consumer has of a tile. */
+/* The number of blocks of 64 rows that a consumer computes of a tile. */
 HOST_DEVICE int blocks_of(Schedule schedule, int bm) { return bm / 64 / sharers_of(schedule, bm); }
 
-/* The registers of the roles. setmaxnreg moves them and makes none: of 168 at launch 3 * 168 = 24 + 2 * 240 = 40 + 2 *
- * 232; of 128, with three consumers, 4 * 128 = 40 + 3 * 152 and some that are left over. */
+/* Sets the registers of the roles. setmaxnreg moves registers but adds none. With 168 at launch, 3 * 168 = 24 + 2 * 240
+ * = 40 + 2 * 232. With 128 and three consumers, 4 * 128 is 40 + 3 * 152, and a few registers are left over. */
 DEVICE void take_registers(int produces, const Schedule schedule, const int bm, const int bn) {
     if (IS_SMALL(schedule, bm, bn)) {
-        return; /* what they are launched with is enough for each role */
+        return; /* the registers at launch are enough for each role */
     }
     if (consumers_of(schedule, bm) == 3) {
         if (produces) {
@@ -105,8 +105,8 @@ DEVICE void take_registers(int produces, const Schedule schedule, const int bm, 
     }
 }
 
-/* A CTA's place in its cluster, which has cm rows of cn tiles. CTAs in a row share A, those in a column share B. Where
- * k is split, cm is 1, and each tile has `parts` CTAs. */
+/* A CTA's place in its cluster, which has cm rows of cn tiles. CTAs in a row share A, CTAs in a column share B. If k is
+ * split, cm is 1, and `parts` CTAs compute each tile. */
 typedef struct {
     int row, col, part, rank;  /* rank = (part + row) * cn + col: one of part and row is 0 */
     int row_mask, column_mask; /* a bit for each rank of its row, and of its column */
@@ -124,15 +124,15 @@ DEVICE Place cta_place(const Params *p) {
     return at;
 }
 
-/* A role's way through the tiles, and through the k-tiles of each: all of them, or where k is split those of its part.
- * The parts take turns: what they load at a time lies together in memory. */
+/* A role's loop over the tiles, and over the k-tiles of each tile: all k-tiles, or the CTA's part if k is split.
+ * The parts alternate k-tiles, so that the data they load at one time are contiguous in memory. */
 typedef struct {
-    Tile tile;                    /* of this CTA */
-    int index, step, tiles;       /* its number, from one to the next, and how many there are: of a whole cluster */
-    int k_first, k_step, k_tiles; /* the first k-tile, from one to the next, and how many */
+    Tile tile;                    /* this CTA's tile */
+    int index, step, tiles;       /* number of the tile, step to the next, and count of tiles, all in clusters */
+    int k_first, k_step, k_tiles; /* first k-tile, step to the next, and count of k-tiles */
 } Work;
 
-/* Goes on by `step` tiles of a cluster, which has cm x cn of them. After the last tile, index is not less than tiles.
+/* Advances by `step` clusters of cm x cn tiles. After the last tile, index is at least `tiles`.
  * */
 DEVICE void next_tile(const Params *p, Work *work, int step) {
     Place at = cta_place(p);
@@ -144,9 +144,9 @@ DEVICE void next_tile(const Params *p, Work *work, int step) {
     }
 }
 
-/* Producer, before each tile: wait for the producers of the other CTAs, for a while. CTAs that drift apart read the
- * same panels of A and B at different times, from DRAM instead of L2. Nothing depends on it: a producer that has waited
- * long enough goes on alone. The last arrival of the launch leaves the counter at zero. */
+/* Before each tile, a producer waits for the producers of the other CTAs, for a limited time. CTAs that drift apart
+ * read the same panels of A and B at different times, from DRAM instead of L2. No result depends on this wait: after
+ * MEETING_POLLS polls a producer goes on. The last arrival of the launch leaves the counter at zero. */
 DEVICE void meet(int *counter, int wave, int waves) {
     int ctas = (int)gridDim.x;
     int before = global_counter_add(counter, 1);
@@ -158,8 +158,8 @@ DEVICE void meet(int *counter, int wave, int waves) {
     }
 }
 
-/* Whom this thread of a consumer tells that a stage is free: thread 0 its own CTA, the next ones the others of its row
- * and those of its column, as each of them writes a part of the stage. -1: nobody. */
+/* The CTA at which this thread of a consumer arrives when a stage is free: thread 0 at its own CTA, the next threads at
+ * the other CTAs of its row and column, because each of them writes a part of the stage. -1: at no CTA. */
 DEVICE int told_by_this_thread(const Place *at) {
     int thread = (int)threadIdx.x % 128, below = thread - at->cn + 1;
     if (thread < at->cn) {
@@ -168,13 +168,13 @@ DEVICE int told_by_this_thread(const Place *at) {
     return below < at->cm ? ((at->row + below) & (at->cm - 1)) * at->cn + at->col : -1;
 }
 
-/* Stages of the ring: where k is split, the host says how many the sums leave. */
+/* The number of stages in the ring. If k is split, the host computes it, because sums take some of the space. */
 DEVICE int stages_here(const Params *p, const Schedule schedule, const int bm, const int bn) {
     return schedule == SPLIT_K ? p->stages : stages_of(bm, bn);
 }
 
-/* Consumer warpgroup, after its wgmma_wait_group: hand the stage at `index` back to every producer that writes a part
- * of it. `told`: told_by_this_thread(). */
+/* A consumer warpgroup, after its wgmma_wait_group, releases the stage at `index` to every producer that writes a part
+ * of it. `told` is told_by_this_thread(). */
 DEVICE void release(Shared *s, int index, int told) {
     if (threadIdx.x % 128 == 0) {
         consumer_release(s->empty, index);
@@ -183,11 +183,11 @@ DEVICE void release(Shared *s, int index, int told) {
     }
 }
 
-/* Consumer warpgroup: those of `boxes` boxes that hang over the right edge of C, from shared memory to C by ordinary
- * stores. */
+/* A consumer warpgroup copies those of `boxes` boxes that extend past the right edge of C from shared memory to C by
+ * ordinary stores. */
 DEVICE void store_edge(const Params *p, const bf16 *first_box, int row, int col, int boxes) {
     int thread = (int)threadIdx.x % 128;
-    int box_row = thread / 2, chunk = thread % 2; /* a thread takes 8 elements of each box */
+    int box_row = thread / 2, chunk = thread % 2; /* a thread stores 8 elements of each box */
     int in_box = (int)swizzle_32b((uint32_t)(box_row * BOX * 2 + chunk * 16)) / 2;
     for (int box = 0; box < boxes; box++) {
         int box_col = col + box * BOX;
@@ -200,23 +200,23 @@ DEVICE void store_edge(const Params *p, const bf16 *first_box, int row, int col,
     }
 }
 
-/* Consumer warpgroup: 64 x bn accumulators to C, whose first element is (row, col), by way of shared memory. `store`
- * counts this warpgroup's pieces: they alternate between two buffers. */
+/* A consumer warpgroup stores 64 x bn accumulators through shared memory to C, from element (row, col) on. `store`
+ * counts this warpgroup's pieces, which alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
-    /* Lane l gives stmatrix the address of row l % 8 of matrix l / 8: rows 0-7 and 8-15 of the left 8 columns, then of
-     * the right ones. */
+    /* Lane l passes to stmatrix the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
+     * left 8 columns, then of the right 8 columns. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
     UNROLL
     for (int piece = 0; piece < bn; piece += PIECE) {
         bf16(*out)[64 * BOX] = s->out[consumer][*store % 2];
         const int boxes = min_int(PIECE, bn - piece) / BOX;
         if (warp == 0 && elect_one()) {
-            /* Waits until the copy engine has read what the last store but one left in this buffer. */
+            /* Waits until the copy engine has read this buffer for the store before the previous one. */
             bulk_wait_group_read(1);
         }
-        /* The warpgroup waits for that thread: the buffer may be written. */
+        /* The warpgroup waits for that thread. After that every thread may write the buffer. */
         named_barrier_sync(1 + consumer, 128);
         UNROLL
         for (int box = 0; box < boxes; box++) {
@@ -225,12 +225,12 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
                                   pack_bf16x2(v[6], v[7])};
             stmatrix_x4(&out[box][in_box], packed);
         }
-        /* This thread's stores come before the copy engine's reads: they go through different proxies. */
+        /* Orders this thread's stores before the copy engine's reads, which go through the async proxy. */
         fence_proxy_async();
-        /* The warpgroup waits until all have stored and fenced. */
+        /* The warpgroup waits until all its threads have stored and fenced. Otherwise the copy could read old data. */
         named_barrier_sync(1 + consumer, 128);
-        /* The copy engine cuts a row off at a multiple of 16 bytes only: what hangs over the right edge then goes by
-         * ordinary stores. */
+        /* The copy engine can end a row only at a multiple of 16 bytes. Otherwise ordinary stores write the box that
+         * extends past the right edge. */
         int clean_end = p->g.n % 8 == 0 ? INT_MAX : p->g.n;
         if (warp == 0 && elect_one()) {
             UNROLL
@@ -249,9 +249,9 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
-/* A warp's sums of 16 rows x 8 columns to C, of which a thread has four. A and B are swapped, so a row of the sums is a
- * column of C. Threads whose rows are 1 and then 2 apart exchange sums, so that each stores four columns, and four of
- * them a sector of 32 bytes. */
+/* A warp stores its sums of 16 rows x 8 columns to C; each thread has four. A and B are swapped, so a row of sums is
+ * a column of C. Threads whose rows are 1 and then 2 apart exchange sums, so that each thread stores four columns, and
+ * four threads store a sector of 32 bytes. */
 DEVICE void store_transposed(const Params *p, int row, int col, const float *v) {
     int odd = row & 1, high = row & 2;
     uint32_t left = pack_bf16x2(v[0], v[2]), right = pack_bf16x2(v[1], v[3]); /* of row and row + 8 */
@@ -260,7 +260,7 @@ DEVICE void store_transposed(const Params *p, int row, int col, const float *v) 
     uint32_t first = (even_row & 0xffff) | odd_row << 16, eighth = even_row >> 16 | (odd_row & 0xffff0000);
     other = __shfl_xor_sync(0xffffffffu, high ? first : eighth, 8);
     uint64_t four = high ? other | (uint64_t)eighth << 32 : first | (uint64_t)other << 32;
-    int c_row = col + odd, c_col = row - odd + high * 3; /* of the rows from 0 or 8 on, if high the latter */
+    int c_row = col + odd, c_col = row - odd + high * 3; /* the rows from 0 on, or from 8 on if high */
     bf16 *c = &p->g.c[(size_t)c_row * p->g.ldc + c_col];
     if (c_row < p->g.n && c_col + 4 <= p->g.m) {
         *(uint64_t *)c = four;
@@ -271,11 +271,11 @@ DEVICE void store_transposed(const Params *p, int row, int col, const float *v) 
     }
 }
 
-/* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
+/* Steps 2 and 3 of the producer: it loads all k-tiles of all tiles, without a break between tiles. */
 DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, const Schedule schedule, const int bm,
                     const int bn) {
     const int stage_bytes = stage_bytes_of(bm, bn), stages = stages_here(p, schedule, bm, bn);
-    /* The rows of each that this CTA loads. */
+    /* The first rows of A and of B that this CTA loads, within a tile. */
     int part_a = at->col * (bm >> p->log_cn), part_b = at->row * (bn >> p->log_cm);
     PipelineState state = producer_start_state();
     for (int wave = 0; wave < p->waves; wave++) {
@@ -283,17 +283,17 @@ DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, cons
             meet(p->meeting, wave, p->waves);
         }
         if (work.index >= work.tiles) {
-            continue; /* to the next meeting */
+            continue; /* only arrives for the other producers */
         }
         int row = work.tile.m * bm + part_a, col = work.tile.n * bn + part_b;
         for (int i = 0; i < work.k_tiles; i++) {
             int k = (work.k_first + i * work.k_step) * BK;
-            /* Waits until the consumers have finished with this stage, in every CTA that this producer writes to:
-             * otherwise the copy overwrites what they read. */
+            /* Waits until the consumers have finished with this stage in every CTA that this producer writes to.
+             * Otherwise the copy would overwrite their operands. */
             producer_acquire(s->full, s->empty, state, stage_bytes);
             bf16 *a = &s->ring[state.index * (stage_bytes / 2)], *b = a + bm * BK;
             MBarrier *full = &s->full[state.index];
-            /* Each CTA loads its part into all CTAs that share the whole. */
+            /* Each CTA loads its part into all CTAs that share the operand. */
             if (at->cn == 1) {
                 tma_load_2d(a, &p->map_a, k, row, full);
             } else {
@@ -308,24 +308,24 @@ DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, cons
         }
         next_tile(p, &work, work.step);
     }
-    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this
-     * one ends. */
+    /* Waits until the last k-tiles have been consumed, so that no CTA of the cluster still arrives at this CTA's
+     * barriers when this CTA ends. */
     producer_tail(s->empty, state, stages);
 }
 
-/* Consumer: main loop. Starts the products of a tile, of which its part begins at row `first`, and gives the stage of
- * the last ones, which may still run. */
+/* A consumer's main loop. It starts the products of a tile, of which its part begins at row `first`, and returns the
+ * stage of the last products, which may still run. */
 DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, const int stages, int first, float acc[2][MAX_BN / 2],
                     const Schedule schedule, const int bm, const int bn, int told) {
     const int stage_bytes = stage_bytes_of(bm, bn), blocks = blocks_of(schedule, bm);
-    int previous = 0; /* stage of the k-tile before */
+    int previous = 0; /* stage of the previous k-tile */
     for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
         /* Waits until the bytes of this k-tile have landed. */
         consumer_wait(s->full, *state);
         const bf16 *stage = &s->ring[state->index * (stage_bytes / 2)];
         uint64_t a = wgmma_descriptor(stage + first * BK);
         uint64_t b = wgmma_descriptor(stage + bm * BK);
-        /* The warpgroup's earlier accesses to the accumulators come before the wgmmas that follow. */
+        /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
         wgmma_fence();
         UNROLL
         for (int k16 = 0; k16 < STEPS; k16++) {
@@ -336,11 +336,11 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, const int stag
             }
         }
         wgmma_commit_group();
-        /* Waits until the products of the previous k-tile are done; those of this one go on. */
+        /* Waits until the products of the previous k-tile are complete; the products of this k-tile go on. */
         wgmma_wait_group(1);
         if (k_tile > 0) {
             /* This consumer has finished with the previous stage. If it were released before the wait, the producer
-             * would overwrite it under the tensor cores. */
+             * would overwrite it while the tensor cores still read it. */
             release(s, previous, told);
         }
         previous = state->index;
@@ -349,19 +349,19 @@ DEVICE int multiply(Shared *s, PipelineState *state, int k_tiles, const int stag
     return previous;
 }
 
-/* Whether CTAs that send each other sums have not yet met: those of a row have, before they load for each other. */
+/* Whether CTAs that exchange sums still have to synchronise. CTAs of a row have done so before they loaded. */
 DEVICE int sums_need_a_barrier(const Params *p) { return p->parts > 1 && p->log_cn == 0; }
 
-/* Where k is split, a consumer, step 4. CTA r adds up and stores the r-th part of the columns. It gets the sums of the
- * others into places of their own, not into the ring, so nobody waits until another one has finished with its ring. */
+/* Step 4 of a consumer if k is split. CTA r adds up and stores the r-th part of the columns. The other CTAs' sums land
+ * in a separate area, not in the ring, so no CTA has to wait until another CTA has finished with its ring. */
 DEVICE void add_sums(const Params *p, Shared *s, Tile tile, float acc[MAX_BN / 2], const int bm, const int bn) {
     const int quads = bn / 8, threads = 128 * consumers_of(SPLIT_K, bm);
     Place at = cta_place(p);
     int part = at.part, share = p->share;
-    /* [parts - 1], those of the other CTAs in the order of their ranks, [share][threads] */
+    /* [parts - 1][share][threads]: the sums of the other CTAs, in the order of their ranks */
     float4 *received = (float4 *)((char *)s + p->received);
     int thread = (int)threadIdx.x - 128;
-    int owner = 0, nth = 0; /* the quad is the nth of this CTA's */
+    int owner = 0, nth = 0; /* the quad is the owner's nth */
     UNROLL
     for (int quad = 0; quad < quads; quad++) {
         const float *v = &acc[quad * 4];
@@ -375,12 +375,12 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, float acc[MAX_BN / 2
         nth = nth + 1 == share ? 0 : nth + 1;
         owner += nth == 0;
     }
-    /* Waits until all sums of the other CTAs have landed: before, old bytes would be added. It also keeps this CTA from
-     * ending while they are on their way. */
+    /* Waits until all sums of the other CTAs have landed. Otherwise old bytes could be added, and this CTA could end
+     * while sums for it are in flight. */
     mbarrier_wait_parity_cluster(&s->received, 0);
     int row = tile.m * bm + thread / 128 * 64 + thread % 128 / 32 * 16 + thread % 32 / 4;
     int col = tile.n * bn + thread % 4 * 2;
-    /* In the order of their ranks, after its own sums, whichever landed first: so every launch has the same bits. */
+    /* Adds them to its own sums in the order of ranks, whichever landed first, so every launch has the same bits. */
     for (int from = 0; from < p->parts - 1; from++) {
         UNROLL
         for (int quad = 0; quad < quads; quad++) {
@@ -400,7 +400,7 @@ DEVICE void add_sums(const Params *p, Shared *s, Tile tile, float acc[MAX_BN / 2
     }
 }
 
-/* The consumers, steps 3 and 4. */
+/* Steps 3 and 4 of the consumers. */
 DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const Schedule schedule, const int bm,
                     const int bn) {
     Place at = cta_place(p);
@@ -413,20 +413,20 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
     int first = consumer * blocks * 64; /* row of this consumer's part of a tile */
     if (schedule == PINGPONG) {
         first = 0;
-        /* Consumer 0 takes the CTA's first tile and every second one after it, consumer 1 the others. */
+        /* Consumer 0 computes the CTA's first tile and every second tile after it; consumer 1 computes the others. */
         next_tile(p, &work, consumer * work.step);
         work.step *= 2;
         pipeline_advance_by(&state, consumer * work.k_tiles, stages);
     }
     for (; work.index < work.tiles; next_tile(p, &work, work.step)) {
         if (schedule == PINGPONG) {
-            /* Waits until the other consumer has issued the math of the tile before: the tensor cores serve one at a
-             * time, and the other's epilogue falls into this one's math. Also, its waits have seen every phase of full
-             * before this tile's, so the parity that this consumer waits for is not an older phase's. */
+            /* Waits until the other consumer has issued the math of the previous tile. So the consumers use the tensor
+             * cores in turn, and one's epilogue overlaps with the other's math. Also, the other's waits have seen every
+             * earlier phase of `full`, so this consumer cannot mistake an older phase's parity for its own. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
         }
-        if (schedule == SPLIT_K) { /* where k is short, a part has no product */
+        if (schedule == SPLIT_K) { /* if k is short, a part may have no product */
             UNROLL
             for (int i = 0; i < bn / 2; i++) {
                 acc[0][i] = 0;
@@ -434,13 +434,13 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         }
         int last = multiply(s, &state, work.k_tiles, stages, first, acc, schedule, bm, bn, told);
         if (schedule == PINGPONG) {
-            /* The math of this tile is issued: the other consumer may issue its own behind it. All threads arrive, so
-             * that the next turn cannot come before each has seen this one. */
+            /* The math of this tile is issued, so the other consumer may issue its own after it. All threads arrive, so
+             * that the next turn cannot start before each thread has seen this turn. */
             mbarrier_arrive(&s->turn[1 - consumer]);
-            /* The other consumer takes the next k_tiles stages. */
+            /* The other consumer uses the next k_tiles stages. */
             pipeline_advance_by(&state, work.k_tiles, stages);
         }
-        /* The accumulators may be read when the last products are done. */
+        /* Waits until the last products are complete. Only then may the accumulators be read. */
         wgmma_wait_group(0);
         registers_settled(acc[0], bn / 2);
         if (blocks == 2) {
@@ -453,8 +453,8 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         /* Step 4: epilogue. */
         if (schedule == SPLIT_K) {
             if (sums_need_a_barrier(p)) {
-                /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have set up
-                 * `received`. Sums sent before would come to no barrier, or to a CTA that has not started. */
+                /* All threads of the cluster, as the barrier counts them, wait until the other CTAs have initialised
+                 * `received`. Earlier sums could find no barrier, or a CTA that has not started. */
                 cluster_wait();
             }
             add_sums(p, s, work.tile, acc[0], bm, bn);
@@ -471,32 +471,32 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
                     store_transposed(p, row + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4,
                                      col + quad * 8 + (int)threadIdx.x % 4 * 2, &acc[block][quad * 4]);
                 }
-            } else { /* Nothing hides this epilogue: the shortest one is without barriers and shared memory. */
+            } else { /* This epilogue overlaps with nothing, so it avoids barriers and shared memory to be short. */
                 store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
             }
         }
     }
     if (schedule == PINGPONG && warp_uniform((int)threadIdx.x / 32) % 4 == 0 && elect_one()) {
-        /* Shared memory must live until the copy engine has read it: bulk_wait_group_read() would be enough. */
+        /* Shared memory must exist until the copy engine has read it; bulk_wait_group_read() would be enough. */
         bulk_wait_group(0);
     }
 }
 
-/* The kernel. schedule, bm and bn are constants where it is called; how CTAs share is not. With SPLIT_K, for few tiles,
- * A and B are swapped (seen_by()): what is A here is the caller's B, 64 rows of it in a wgmma; what is B here is the
- * caller's A, and bn, wgmma's N, is as small as its number of rows allows. */
+/* The kernel's body. schedule, bm and bn are constants at each call; how CTAs share data is not. With SPLIT_K, for few
+ * tiles, A and B are swapped (seen_by()). A is then the caller's B, with 64 rows per wgmma. B is the caller's A, and
+ * bn, wgmma's N, is as small as the number of its rows allows. */
 DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const int bn) {
     SHARED_MEMORY(Shared, s);
     const int stages = stages_here(p, schedule, bm, bn);
 
-    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are the first one and
-     * every `step`-th after it. The first is found before the wait for the launch before, which hides the divisions. */
+    /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The cluster's tiles are its first tile and
+     * every `step`-th tile after it. Finding the first tile here overlaps the divisions with the previous launch. */
     Place at = cta_place(p);
     Work work = {.step = p->clusters,
                  .tiles = p->tiles_m * p->tiles_n,
                  .k_first = at.part,
                  .k_step = p->parts,
-                 .k_tiles = p->k_tiles + (at.part < p->k_tiles_over)}; /* 0, where k is short */
+                 .k_tiles = p->k_tiles + (at.part < p->k_tiles_over)}; /* may be 0 if k is short */
     next_tile(p, &work, (int)(blockIdx.x / (unsigned)(at.cm * at.cn * p->parts)));
     int warp = warp_uniform((int)threadIdx.x / 32), warpgroup = warp / 4;
     if (warp == 0 && elect_one()) {
@@ -516,20 +516,20 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
             mbarrier_arrive_expect_tx(&s->received, (p->parts - 1) * (own > 0 ? own : 0) * bm * 8 * (int)sizeof(float));
         }
     }
-    /* All wait for the barriers to exist, in the other CTAs of the cluster too. */
+    /* All threads wait until the barriers are initialised, in the other CTAs of the cluster too. */
     if (at.cm * at.cn > 1) {
         cluster_sync();
     } else {
         __syncthreads();
         if (schedule == SPLIT_K && sums_need_a_barrier(p)) {
-            /* Tells the other CTAs that they may send sums. */
+            /* This arrival allows the other CTAs to send sums. */
             cluster_arrive_relaxed();
         }
     }
 
-    /* All of this launch wait until the launch before has ended: it may write A or B, or read C. */
+    /* All threads wait until the previous launch has ended, because it may write A or B, or read C. */
     grid_dependency_wait();
-    /* The next launch may set up its CTAs as this one's end. */
+    /* The next launch may start its CTAs as CTAs of this launch end. */
     grid_dependency_launch();
 
     if (warpgroup == 0) {
@@ -538,8 +538,8 @@ DEVICE void gemm(const Params *p, const Schedule schedule, const int bm, const i
             produce(p, s, &at, work, schedule, bm, bn);
         }
         if (schedule == SPLIT_K && sums_need_a_barrier(p)) {
-            /* A warp waits for its elected lane: the cluster's barrier takes whole warps. This arrival needs a wait,
-             * though nothing here needs the others. */
+            /* A warp waits for its elected lane, because whole warps arrive at the cluster's barrier. The arrival above
+             * needs a matching wait, although no code here depends on the other CTAs. */
             __syncwarp();
             cluster_wait();
         }
@@ -591,8 +591,8 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
 
 static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
 
-/* The choice for a problem; a thread remembers its last ones. All costs together take some 300 microseconds of the
- * host, longer than a small kernel. */
+/* The choice for a problem; a thread remembers its last choices. Computing all costs takes the host about 300
+ * microseconds, longer than a small kernel. */
 static const Variant *chosen(const Gemm *g, GemmError *error) {
     static __thread struct {
         const Variant *v;
@@ -647,7 +647,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
 
 static size_t workspace_bytes(const Gemm *g) {
     (void)g;
-    return sizeof(int); /* the counter of the meeting */
+    return sizeof(int); /* the counter at which producers synchronise */
 }
 
 static const ChapterBeyond beyond_the_ladder = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET | CHOOSES_BY_PLAN};

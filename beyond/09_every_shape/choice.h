@@ -38,14 +38,14 @@ static const Costs costs = {.all_at_once = 0.0394,
                             .exposed_store = 0.267,
                             .sum_sent = 0.272};
 
-/* Clusters that run at a time. A cluster stays in one GPC: of three CTAs or more fewer run than the SMs have room
- * for. */
+/* The number of clusters that run at once. A cluster stays in one GPC, so with three or more CTAs per cluster fewer run
+ * than the SMs have space for. */
 static inline int room(const Variant *v, const Gemm *g) {
     int at_once = v->cluster < 3 ? 0 : clusters_at_once(v->kernel, v->cluster, 384, 200 << 10);
     return v->on_sm * (at_once > 0 ? min_int(at_once, g->sm_count / v->cluster) : g->sm_count / v->cluster);
 }
 
-/* Tile rows walked together, in clusters: so many that the tiles of a wave are about a square of C. */
+/* Tile rows visited together, in clusters: as many as make the tiles of a wave about a square of C. */
 static inline int tile_group(const Variant *v, const Gemm *g) {
     int square = (int)lrint(sqrt((double)g->sm_count * v->bn / v->bm));
     int wanted = beyond_of(g).tuning.tile_group, group = wanted > 0 ? wanted : square > 0 ? square : 1;
@@ -71,8 +71,8 @@ static inline double k_tile_cycles(const Costs *c, const Variant *v, const Gemm 
     int pitch = seen->lda | seen->ldb;
     double busy = fmin(ctas / seen->sm_count, 1), on_sm = fmax(ctas / seen->sm_count, 1);
     double products = on_sm * v->bm * v->bn * 64.0 / 2048 * (1 + c->all_at_once * busy);
-    /* Where rows are whole lines, L2 serves SMs that read the same ones at about the same time by one read, mostly:
-     * then multicast saves less. */
+    /* If rows are whole lines, L2 mostly serves SMs that read the same rows at about the same time by one read, so
+     * multicast saves less. */
     double rows = v->bm + v->bn, own = (double)v->bm / v->along_n + (double)v->bn / along_m(v);
     double from_l2 = ctas * (pitch % 64 == 0 ? rows + c->saved * (own - rows) : own) * 128 / c->out_of_l2;
     from_l2 *= pitch % 64 == 0 ? 1 : pitch % 16 == 0 ? c->off_line : c->off_sector;
@@ -93,7 +93,7 @@ static inline double cost_by(const Costs *c, const Variant *v, const Gemm *g, in
     cycles += v->cluster > 1 ? c->cluster : 0;
     cycles += should_overlap(v, g) && 2 * clusters <= room ? 0 : c->start;
     if (v->schedule == PINGPONG) {
-        /* One consumer stores while the other multiplies; where k is short, both only store. */
+        /* One consumer stores while the other multiplies; if k is short, both only store. */
         cycles = fmax(cycles, (cycles + waves * elements * c->hidden_store) / 2) + elements * c->exposed_store;
     } else {
         cycles += waves * elements * (c->exposed_store + c->sum_sent * (parts - 1)) / parts;

@@ -1,4 +1,4 @@
-/* hello_cluster - two CTAs of a cluster: each reads a value from the other's shared memory and writes one into it.
+/* hello_cluster - each of two CTAs of a cluster reads a value from the other's shared memory and writes one into it.
  *
  * Run           make 09 && ./hello_cluster, here; from the top, beyond/09_every_shape/hello_cluster --on model */
 #include "../../common/harness/hello.h"
@@ -22,14 +22,14 @@ static __global__ void kernel(const __grid_constant__ Params p) {
     if (threadIdx.x == 0) {
         s->mine = (uint32_t)(10 + rank);
     }
-    /* Both CTAs run, and each value above is written: a load from the neighbour sees it. */
+    /* After this both CTAs run and each value above is written, so a load from the neighbour sees it. */
     cluster_sync();
     if (threadIdx.x == 0) {
         uint32_t there = cluster_load_u32(&s->mine, neighbour); /* &s->mine of the other CTA: the same offset there */
         cluster_store_u32(&s->post, neighbour, 100 + there);
         p.seen[2 * rank] = (int)there;
     }
-    /* Both have written to their neighbour. From here on neither touches the other, so each may end when it likes. */
+    /* Both CTAs have written to their neighbour. After this neither accesses the other, so each may end at any time. */
     cluster_sync();
     if (threadIdx.x == 0) {
         p.seen[2 * rank + 1] = (int)s->post;

@@ -1,5 +1,5 @@
-/* stream_k.h - Stream-K for the cooperative kernel: the last waves' k-tiles are dealt out evenly, so no SM idles. Used
- * by experiments/stream_k.patch alone; notes.md has what it gains.
+/* stream_k.h - Stream-K for the cooperative kernel: the last waves' k-tiles are divided evenly, so no SM idles. Only
+ * experiments/stream_k.patch uses it; notes.md has the gain.
  *
  * All tiles' k-tiles stand in a row, tile after tile. Whole waves but the last are computed as ever. What is left of
  * the row is cut into as many equal runs as there are CTAs. A run may begin inside a tile: its CTA then sends the sums
@@ -10,7 +10,7 @@
 
 enum { STREAM_FLAGS = 4096 }; /* bytes of the workspace before the sums: a flag for each consumer */
 
-/* A role's way through the pieces of tiles. */
+/* A role's loop over the pieces of tiles. */
 typedef struct {
     Tile tile;                    /* of the piece */
     int k_first, k_step, k_tiles; /* its first k-tile, 1, and how many it has */
@@ -20,7 +20,7 @@ typedef struct {
     int of_tile;                  /* k-tiles of a tile */
 } Work;
 
-/* Where the run of this CTA begins, in k-tiles. */
+/* The start of this CTA's run, in k-tiles. */
 DEVICE int run_begin(int cta, int k_tiles) { return (int)((long long)k_tiles * cta / gridDim.x); }
 
 DEVICE int stream_length(int tiles, int of_tile) {
@@ -60,7 +60,7 @@ DEVICE float4 *sums_of(char *workspace, int cta, int consumer, int consumers, in
 }
 DEVICE int *flag_of(char *workspace, int cta, int consumer) { return (int *)workspace + 4 + cta * 4 + consumer; }
 
-/* A consumer: sends its sums of a piece that does not begin its tile. */
+/* A consumer sends its sums of a piece that does not begin its tile. */
 DEVICE void send_sums(char *workspace, int consumer, int consumers, const float *acc, const int count) {
     float4 *to = sums_of(workspace, (int)blockIdx.x, consumer, consumers, count) + threadIdx.x % 128;
     UNROLL
@@ -75,8 +75,8 @@ DEVICE void send_sums(char *workspace, int consumer, int consumers, const float 
     }
 }
 
-/* A consumer: adds the sums of the CTAs that have the rest of its tile, in their order, and leaves zeros there.
- * `covered`: up to where this CTA's own piece goes, in k-tiles of the row. */
+/* A consumer adds the sums of the CTAs that have the rest of its tile, in their order, and leaves zeros there.
+ * `covered` is the end of this CTA's own piece, in k-tiles of the row. */
 DEVICE void add_rest(char *workspace, int consumer, int consumers, float *acc, const int count, int covered, int length,
                      int of_tile) {
     int tile_end = (covered / of_tile + 1) * of_tile;
@@ -88,7 +88,7 @@ DEVICE void add_rest(char *workspace, int consumer, int consumers, float *acc, c
             }
             global_store(relaxed, flag_of(workspace, cta, consumer), 0);
         }
-        /* The other threads wait for the one that has seen the flag. */
+        /* The other threads wait for the thread that has seen the flag. */
         named_barrier_sync(1 + consumer, 128);
         UNROLL
         for (int i = 0; i < count / 4; i++) {

@@ -17,7 +17,7 @@
 #include "../../common/beyond.h"
 #include "../../common/variants.h"
 
-/* Who computes what. */
+/* How the consumers divide the work. */
 typedef enum {
     PINGPONG,    /* the consumers take turns on whole tiles */
     COOPERATIVE, /* they share each tile */
@@ -115,7 +115,7 @@ typedef enum {
     V(#kernel "_by_4_cluster_1x2" on, kernel, __VA_ARGS__, 4, 2) \
     V(#kernel "_by_6" on, kernel, __VA_ARGS__, 6, 1)
 
-/* The same as columns of the table. */
+/* The same lists as columns of the table. */
 #define COLUMNS(who, m, n, ctas, cm, cn) \
     .bm = m, .bn = n, .cluster = (cm) * (cn), .along_n = cn, .on_sm = ctas, .schedule = who
 
@@ -132,11 +132,11 @@ static inline Gemm seen_by(const Variant *v, const Gemm *g) {
     return seen;
 }
 
-/* CTAs of a cluster that have one tile, each a part of its k; and those that share B: neighbours along m. */
+/* The CTAs of a cluster that compute one tile, each a part of its k; and the CTAs along m, which share B. */
 static inline int parts_of(const Variant *v) { return v->schedule == SPLIT_K ? v->cluster / v->along_n : 1; }
 static inline int along_m(const Variant *v) { return v->schedule == SPLIT_K ? 1 : v->cluster / v->along_n; }
 
-/* What clusters take at a time of C: each a tile for each of its CTAs, or with SPLIT_K one. */
+/* The number of units of C that clusters compute: a unit is a tile per CTA, or with SPLIT_K per `parts` CTAs. */
 static inline int tile_count(const Variant *v, const Gemm *g) {
     Gemm seen = seen_by(v, g);
     return ceil_div(seen.m, v->bm * along_m(v)) * ceil_div(seen.n, v->bn * v->along_n);
@@ -149,7 +149,7 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
 enum { WHOLE_BYTES = 225 * 1024, HALF_BYTES = 113 * 1024 };
 enum { BARRIER_BYTES = 1024, RING_BYTES = 192 * 1024, MAX_STAGES = 10 };
 
-/* What the copies of a k-tile bring. */
+/* Bytes that the copies of a k-tile transfer. */
 HOST_DEVICE int stage_bytes_of(int bm, int bn) { return (bm + bn) * 64 * 2; }
 
 HOST_DEVICE int stages_of(int bm, int bn) { return min_int(RING_BYTES / stage_bytes_of(bm, bn), MAX_STAGES); }
@@ -160,7 +160,7 @@ HOST_DEVICE int share_of(int bn, int parts) { return ceil_div(bn / 8, parts); }
 
 static inline int shared_bytes_of(const Variant *v) { return v->on_sm == 2 ? HALF_BYTES : WHOLE_BYTES; }
 
-/* The sums that a CTA receives lie at the end of its shared memory, and may reach into the ring. */
+/* The sums that a CTA receives are at the end of its shared memory, and may extend into the ring. */
 static inline int received_at(const Variant *v) {
     int parts = parts_of(v);
     return shared_bytes_of(v) - (parts - 1) * share_of(v->bn, parts) * v->bm * 8 * (int)sizeof(float);
