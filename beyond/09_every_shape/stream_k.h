@@ -1,8 +1,8 @@
 /* stream_k.h - Stream-K for the cooperative kernel: the last waves' k-tiles are divided evenly, so no SM idles. Only
  * experiments/stream_k.patch uses it; notes.md has the gain.
  *
- * All tiles' k-tiles stand in a row, tile after tile. Whole waves but the last are computed as ever. What is left of
- * the row is cut into as many equal runs as there are CTAs. A run may begin inside a tile: its CTA then sends the sums
+ * All tiles' k-tiles form a row, tile after tile. Whole waves except the last are computed as usual. The rest of the
+ * row is cut into as many equal runs as there are CTAs. A run may begin inside a tile: its CTA then sends the sums
  * of that piece to the CTA that has the tile's first k-tile, which adds them up and stores the tile. All CTAs have to
  * run at the same time. */
 #ifndef STREAM_K_H

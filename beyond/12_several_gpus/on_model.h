@@ -1,6 +1,6 @@
-/* on_model.h - runs the chapter on several devices of the CPU model: deals out the operands, launches on all, and
- * compares what every rank should have. All patterns, one after the other, or the one that --variant names; a
- * timeline has one. Host; a part of 12_several_gpus.cu. RANKS in the environment: how many devices, 1 to 8. */
+/* on_model.h - runs the chapter on several devices of the CPU model: divides the operands, launches on all devices, and
+ * compares every rank's result. It runs all patterns, one after the other, or the pattern that --variant names; a
+ * timeline has one. Host; a part of 12_several_gpus.cu. RANKS in the environment is the number of devices, 1 to 8. */
 #ifndef ON_MODEL_H
 #define ON_MODEL_H
 
@@ -161,7 +161,7 @@ static void deal_out(const Problem *problem, Group *group) {
 
 static int owner_of(const Gemm *g, int count, int row) { return row / rank_first(g->m, count, 1, ROWS_BY); }
 
-/* What C should be. Sums: every rank but the owner of a row sends its share rounded to bf16. With integers, whose
+/* The expected C. For sums, every rank but the owner of a row sends its share rounded to bf16. With integers, whose
  * sums are exact in fp32, that gives the bits of C; with other data the tolerance grows by a rounding of each share. */
 static GemmStatus expect(const Problem *problem, Group *group) {
     const Gemm *g = &problem->gemm;

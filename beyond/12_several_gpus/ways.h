@@ -27,7 +27,7 @@ static const char *const pattern_names[PATTERNS] = {"gather_c", "gather_a", "red
 enum {
     MOST_RANKS = 64,
     REASON = 512,    /* bytes of a sentence that says why not */
-    PATIENCE_S = 50, /* longer than any step takes: who waits longer waits for ever */
+    PATIENCE_S = 50, /* longer than any step takes: a process that waits longer waits for ever */
     PAGE = 2 << 20,  /* memory that is mapped by others is allocated in whole pages of the GPU */
     EVENT_BEGIN = 0,
     EVENT_END /* slots of the backend */
@@ -62,7 +62,7 @@ static void give_up_waiting(int signal) {
     ignored = write(STDERR_FILENO, step, strlen(step));
     ignored = write(STDERR_FILENO, "\n", 1);
     (void)ignored;
-    _exit(GEMM_DEVICE); /* who has started the ranks then ends the others */
+    _exit(GEMM_DEVICE); /* the process that started the ranks then ends the others */
 }
 static void begin_step(const char *name) {
     step = name;
@@ -166,7 +166,7 @@ static int first_column(int rank) { return rank_first(problem.gemm.n, group_coun
 static int columns_of(int rank) { return rank_share(problem.gemm.n, group_count, rank, COLUMNS_BY); }
 static int first_row(int rank) { return rank_first(problem.gemm.m, group_count, rank, ROWS_BY); }
 static int rows_of(int rank) { return rank_share(problem.gemm.m, group_count, rank, ROWS_BY); }
-/* Rows that NCCL takes for each rank: it deals them out evenly, where 12 deals out whole tiles. */
+/* Rows that NCCL assigns to each rank: NCCL divides them evenly, whereas 12 divides whole tiles. */
 static size_t nccl_rows(void) { return (size_t)ceil_div(problem.gemm.m, group_count); }
 /* gather_c by NCCL has blocks [rank][m][block_columns()] in place of rows of C. */
 static int block_columns(void) { return ceil_div(columns_of(0), 8) * 8; }
@@ -229,8 +229,8 @@ static GemmStatus nccl_launch(void *context) {
     return GEMM_OK;
 }
 
-/* This rank's columns of C, or rows of A, to all others by copy engines, on streams of their own. Nobody tells the
- * others that they have arrived: a real program would need flags or events for that. */
+/* Sends this rank's columns of C, or rows of A, to all other ranks by copy engines, on streams of their own. The other
+ * ranks are not informed of the arrival: a real program would need flags or events for that. */
 static GemmStatus copies_launch(void *context) {
     (void)context;
     static cudaStream_t streams[MAX_RANKS];
@@ -292,8 +292,8 @@ static void try_driver(int result, const char *what) {
 
 static cudaEvent_t filled, sent[MAX_RANKS]; /* this rank's rows of A; to the i-th rank after this one */
 
-/* gather_a: the copy engines push this rank's rows of A, one stream for each neighbour, the rank before this one
- * first: it multiplies with these rows next. Each panel of 128 rows is followed by its flag. */
+/* gather_a: the copy engines push this rank's rows of A, one stream for each other rank. The previous rank receives
+ * them first, because it multiplies with these rows next. A flag follows each panel of 128 rows. */
 static void push_panels(const Gemm *g) {
     static cudaStream_t streams[MAX_RANKS];
     for (int i = group_count - 1; i > 0; i--) {
@@ -303,7 +303,7 @@ static void push_panels(const Gemm *g) {
             TRY_CUDA(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming));
         }
         TRY_CUDA(cudaStreamWaitEvent(streams[i], i < group_count - 1 ? sent[i + 1] : filled, 0));
-        /* The neighbour's launch has begun: nothing there reads the last A. */
+        /* Waits until the other rank's launch has begun: no earlier launch still reads the last A there. */
         try_driver(driver.wait(streams[i], (unsigned long long)(uintptr_t)&ranks_flags(&ranks, g, own, to)[READY],
                                (unsigned)ranks.epoch, 0),
                    "cuStreamWaitValue32");
@@ -634,8 +634,8 @@ static int start(int argc, char *argv[], Options *options, const char **csv) {
     char message[OPTIONS_MESSAGE_SIZE], why[REASON] = "";
     int patterns = 0, gpus = 0;
     group_start(&argc, argv);
-    /* Streams that share a hardware queue wait for each other: one that waits for a flag would hold up the kernel
-     * behind it. */
+    /* Streams that share a hardware queue wait for each other: a stream that waits for a flag would delay the kernel
+     * queued after it. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     signal(SIGALRM, give_up_waiting);
     begin_step("start");

@@ -1,11 +1,11 @@
-/* launch_control.h - cluster launch control: a cluster that runs takes over one that has not started. sm_100 and later,
+/* launch_control.h - cluster launch control: a running cluster takes over one that has not started. sm_100 and later,
  * sm_120 too. Nothing here has run on such a GPU. Section numbers are of PTX ISA 9.1.
  *
- * A grid has a cluster for each tile. A cluster begins with its own tile, requests the next, and works on the tile that
- * it gets, until a request fails: then no cluster is left to cancel, or the GPU needs the SM for something else, and
- * the clusters that are left start as usual. An answer is 16 bytes in shared memory, 16-byte aligned, which arrive as a
- * TMA load does: through the async proxy, counted by an mbarrier. After a failed request a thread must not request
- * again. */
+ * A grid has one cluster per tile. A cluster begins with its own tile, requests the next tile, and computes the tile
+ * that it receives, until a request fails. Then no cluster is left to cancel, or the GPU needs the SM for other work,
+ * and the remaining clusters start as usual. An answer is 16 bytes in shared memory, 16-byte aligned. It arrives like a TMA
+ * load: through the async proxy, counted by an mbarrier. After a failed request a thread must not request again, even
+ * if clusters are left. */
 #ifndef LAUNCH_CONTROL_H
 #define LAUNCH_CONTROL_H
 
@@ -29,8 +29,8 @@ DEVICE void launch_try_cancel_multicast(void *answer, MBarrier *bar) {
                  "r"(shared_address(bar))
                  : "memory");
 }
-/* 1: a cluster was cancelled, whose first CTA's number is returned too. It reads the answer by an ordinary load. PTX
- * 9.7.13.18. */
+/* Returns 1 if a cluster was cancelled, and the number of its first CTA in *first_cta. Reads the answer by an ordinary
+ * load. PTX 9.7.13.18. */
 DEVICE int launch_query_cancel(const void *answer, int *first_cta) {
     uint32_t given;
     asm volatile("{\n"

@@ -1,6 +1,6 @@
-/* system_flag.h - words by which GPUs of one host tell each other how far they have come. Scope .sys. sm_70.
+/* system_flag.h - words through which GPUs of one host report their progress to each other. Scope .sys. sm_70.
  *
- * A flag orders what a device writes into the memory of another: ordinary stores, and TMA stores that its thread has
+ * A flag orders the writes of a device into the memory of another: ordinary stores, and TMA stores that its thread has
  * waited for by bulk_wait_group(0); bulk_wait_group_read() is not enough. The scope of global_atomic.h is .gpu, which
  * is the threads of one device, so a flag of that scope orders nothing here, even if its value arrives. PTX 9.7.13.6
  * (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
@@ -23,7 +23,7 @@
                  : "memory");                            \
     return value
 
-/* Adds, and publishes with the flag what this thread did before and what barriers order before that. */
+/* Adds, and publishes with the flag this thread's earlier accesses and all accesses that barriers order before them. */
 DEVICE void system_flag_add_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.release.sys.global.add.s32"); }
 
 /* Adds, and orders nothing but the flag itself. */
@@ -35,10 +35,10 @@ DEVICE void system_flag_set_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("
 /* Stores, and orders nothing but the flag itself. */
 DEVICE void system_flag_set_relaxed(int *flag, int value) { SYSTEM_FLAG_CHANGE("st.relaxed.sys.global.s32"); }
 
-/* The value. Orders what was published with it before what this thread does from here on. */
+/* Returns the value. Orders the accesses that were published with it before this thread's next accesses. */
 DEVICE int system_flag_read_acquire(const int *flag) { SYSTEM_FLAG_READ("acquire"); }
 
-/* The value; orders nothing but the flag itself. */
+/* Returns the value, and orders nothing but the flag itself. */
 DEVICE int system_flag_read_relaxed(const int *flag) { SYSTEM_FLAG_READ("relaxed"); }
 
 /* Reads, and acquires, until the flag is `value` or more; ints may wrap around. */
@@ -47,8 +47,8 @@ DEVICE void system_flag_wait_acquire(const int *flag, int value) {
     }
 }
 
-/* Release and acquire for relaxed accesses: accesses after it publish what came before it, and it acquires what
- * accesses before it have read. CUDA's __threadfence_system(). */
+/* Release and acquire for relaxed accesses: relaxed writes after the fence publish accesses before it, and the fence
+ * acquires the data published with values read before it. CUDA's __threadfence_system(). */
 DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 #elif defined(GEMM_MODEL)

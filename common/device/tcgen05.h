@@ -186,7 +186,7 @@ DEVICE void tcgen05_mma_scaled_ts(const int kind, const int pair, uint32_t d, ui
  * the same lane of each quarter: scales; _4X256B: four rows, to the first lane of each quarter. PTX 9.7.16.9.2. */
 DEVICE void tcgen05_cp(const int shape, const int pair, uint32_t address, uint64_t rows) { TCGEN05_CP_EACH; }
 
-/* The barrier gets an arrival when the products and copies of this thread are complete. PTX 9.7.16.12.1. */
+/* The hardware arrives at the barrier when the products and copies of this thread are complete. PTX 9.7.16.12.1. */
 DEVICE void tcgen05_commit(MBarrier *bar) {
     asm volatile(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(bar))
@@ -215,9 +215,9 @@ DEVICE void tma_load_2d_pair_multicast(void *dst, const TensorMap *map, int c0, 
                  : "memory");
 }
 
-/* Orders what this thread has started before its next synchronisation. Each thread. PTX 9.7.16.11.1. */
+/* Orders this thread's started operations before its next synchronisation. Each thread. PTX 9.7.16.11.1. */
 DEVICE void tcgen05_fence_before(void) { asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory"); }
-/* Orders what this thread starts next after its last synchronisation. Each thread. PTX 9.7.16.11.1. */
+/* Orders this thread's next operations after its last synchronisation. Each thread. PTX 9.7.16.11.1. */
 DEVICE void tcgen05_fence_after(void) { asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory"); }
 
 /* The warp waits for its loads: the registers have their values, and the columns may be written. PTX 9.7.16.8.5. */
@@ -308,7 +308,7 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
 DEVICE void tcgen05_ld_of(const int shape, const int num, uint32_t *r, uint32_t address) {
     TCGEN05_EACH_SHAPE(TCGEN05_LD, ".pack::16b");
 }
-/* Starts the store of what tcgen05_ld_of() loads. */
+/* Starts a store in the layout that tcgen05_ld_of() loads. */
 DEVICE void tcgen05_st_of(const int shape, const int num, uint32_t address, const uint32_t *r) {
     TCGEN05_EACH_SHAPE(TCGEN05_ST, ".unpack::16b");
 }
@@ -322,7 +322,7 @@ DEVICE void tcgen05_ld(const int num, uint32_t *r, uint32_t address) {
         tcgen05_ld_of(TCGEN05_32X32B, TCGEN05_PIECE(num, i), r + i, address + i);
     }
 }
-/* Starts the store of what tcgen05_ld() loads. PTX 9.7.16.8.4. */
+/* Starts a store in the layout that tcgen05_ld() loads. PTX 9.7.16.8.4. */
 DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
     UNROLL
     for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {

@@ -18,7 +18,7 @@ typedef enum {
 typedef enum { TCGEN05_32X32B, TCGEN05_16X64B, TCGEN05_16X128B, TCGEN05_16X256B, TCGEN05_16X32BX2 } Tcgen05Registers;
 enum { TCGEN05_PACKED = 8 };
 
-/* What tcgen05.cp copies where. */
+/* The shapes of tcgen05.cp: which rows it copies to which lanes. */
 typedef enum {
     TCGEN05_128X256B,
     TCGEN05_128X128B,

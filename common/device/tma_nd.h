@@ -1,4 +1,4 @@
-/* tma_nd.h - what tma.h does, for tensors of rank 1 to 5 and of other element types. sm_90.
+/* tma_nd.h - the copies of tma.h for tensors of rank 1 to 5 and of other element types. sm_90.
  *
  * tma.h's copies of two dimensions serve every element type: that is in the tensor map. Coordinates are elements and
  * may lie outside the tensor, as tma.h says; the first one counts the contiguous dimension, and its bytes are a
