@@ -3,9 +3,9 @@
  *
  * A grid has one cluster per tile. A cluster begins with its own tile, requests the next tile, and computes the tile
  * that it receives, until a request fails. Then no cluster is left to cancel, or the GPU needs the SM for other work,
- * and the remaining clusters start as usual. An answer is 16 bytes in shared memory, 16-byte aligned. It arrives like a TMA
- * load: through the async proxy, counted by an mbarrier. After a failed request a thread must not request again, even
- * if clusters are left. */
+ * and the remaining clusters start as usual. An answer is 16 bytes in shared memory, 16-byte aligned. It arrives like a
+ * TMA load: through the async proxy, counted by an mbarrier. After a failed request a thread must not request again,
+ * even if clusters are left. */
 #ifndef LAUNCH_CONTROL_H
 #define LAUNCH_CONTROL_H
 
