@@ -1,7 +1,7 @@
-/* pack.h - the weights as the kernel wants them, and how 4 bits become 8. Host and kernel.
+/* pack.h - the weights in the kernel's layout, and how 4 bits become 8. Host and kernel.
  *
- * A block is 64 rows x 128 k of one expert: what a warpgroup converts at a time. It is BLOCK_BYTES that lie together:
- * for each of the 128 threads 16 bytes of two steps, the same of the other two, then the 64 scales. */
+ * A block is 64 rows x 128 k of one expert, which a warpgroup converts at once. It has BLOCK_BYTES contiguous bytes:
+ * for each of the 128 threads 16 bytes of two steps, then 16 bytes of the other two steps, then the 64 scales. */
 #ifndef PACK_H
 #define PACK_H
 
@@ -9,11 +9,11 @@
 
 enum {
     BLOCK_ROWS = 64, /* wgmma's M */
-    BK = 128,        /* k of a block: of a scale, and of a row of 128 bytes of activations */
+    BK = 128,        /* k of a block: a scale covers it, and so does a row of 128 bytes of activations */
     STEPS = BK / 32, /* products, of 32 k each */
     WEIGHT_BYTES = BLOCK_ROWS * BK / 2,
     BLOCK_BYTES = WEIGHT_BYTES + BLOCK_ROWS * 2, /* and the scales, bf16 */
-    MOST_WEIGHT = 7,                             /* and -7 the least: sign and magnitude in 4 bits */
+    MOST_WEIGHT = 7,                             /* the least is -7: sign and magnitude in 4 bits */
 };
 
 /* Row (0..63) and k (0..31) of byte `byte` of register `reg` (0..3) of operand A that thread `thread` (0..127) holds
@@ -27,8 +27,8 @@ HOST_DEVICE int packed_word(int thread, int step, int reg) {
 }
 
 /* A weight as bits of its word. In e4m3 the codes 0 .. 7 are the subnormal numbers 0 .. 7 times 2^-9, and bit 7 is the
- * sign: a weight's magnitude and sign are its e4m3, if they lie in the right bits of a byte. Those of the even register
- * do. Those of the odd register do when the word is rotated by four bits, which takes a sign to the byte below. */
+ * sign. So a weight's magnitude and sign form its e4m3 if they are in the right bits of a byte. In the even register
+ * they are; in the odd register they are after a rotation by four bits, which moves a sign to the byte below. */
 HOST_DEVICE uint32_t encode(int weight, int reg, int byte) {
     uint32_t magnitude = (uint32_t)(weight < 0 ? -weight : weight), sign = weight < 0;
     return reg % 2 ? magnitude << (byte * 8 + 4) | sign << ((byte * 8 + 11) % 32) : (magnitude | sign << 7) << byte * 8;
@@ -37,7 +37,7 @@ HOST_DEVICE uint32_t encode(int weight, int reg, int byte) {
 /* Register `reg` of a word: four weights times 2^-9, e4m3. */
 HOST_DEVICE uint32_t decode(uint32_t word, int reg) { return (reg % 2 ? word >> 4 | word << 28 : word) & 0x87878787; }
 
-enum { DECODED_SCALE = 1 << 9 }; /* what a sum of decoded weights is to be multiplied by */
+enum { DECODED_SCALE = 1 << 9 }; /* the factor for a sum of decoded weights */
 
 /* Place, among a block's 64 scales, of row `row`: the two of a thread are neighbours. */
 HOST_DEVICE int packed_scale(int row) { return row / 16 * 16 + row % 8 * 2 + row / 8 % 2; }

@@ -1,7 +1,7 @@
 /* kind.c - attention as a problem, on the host: see kind.h. */
 #include "kind.h"
 
-/* Of e4m3? */
+/* Whether the operands are e4m3. */
 static int is_e4m3(const Shape *shape) { return shape->kind == KIND_ATTENTION_E4M3; }
 
 static int fits(const Shape *shape, char *message) {
@@ -60,7 +60,7 @@ Attention attention_of(const Shape *shape, const Gemm *g) {
 
 static double flop(const Shape *shape, const Gemm *g) {
     Attention a = attention_of(shape, g);
-    double seen = 0; /* by all queries of a head */
+    double seen = 0; /* keys that all queries of a head see */
     for (int query = 0; query < a.queries; query++) {
         int keys = keys_seen(&a, query) - first_key_seen(&a, query);
         seen += keys > 0 ? keys : 0;
@@ -88,7 +88,7 @@ static int operands(const Shape *shape, const Gemm *gemm, OperandShape list[OPER
     list[count++] = (OperandShape){OPERAND_A, "Q", type, 0, gemm->m, gemm->n, gemm->lda};
     list[count++] = (OperandShape){OPERAND_B, "K", type, 0, rows, columns, gemm->ldb};
     list[count] = (OperandShape){OPERAND_V, "V", type, 0, rows, columns, ld_of_v(shape, gemm)};
-    if (is_e4m3(shape)) { /* as columns */
+    if (is_e4m3(shape)) { /* V is stored as columns */
         list[count].rows = (long long)heads.batches * columns;
         list[count].columns = gemm->k;
     }
@@ -170,7 +170,7 @@ static void attention_on_host(const ReferencePart *part, double *expected, float
 
 /* ---- logarithms of the sums -------------------------------------------------------------------------------------- */
 
-/* As many as queries of all heads, and a guard. */
+/* One logarithm for each query of all heads, and a guard. */
 enum { LSE_GUARD = 256 };
 static size_t lse_count(const Problem *problem) {
     Attention a = attention_of(&problem->shape, &problem->gemm);
@@ -227,7 +227,7 @@ static GemmStatus check_lse(const Problem *problem, Tally *tally) {
 
 /* ---- the records ------------------------------------------------------------------------------------------------- */
 
-/* In kind.cu, where there is one: NULL in a program without its GPU code. */
+/* Defined in kind.cu; NULL in a program without GPU code. */
 GemmStatus attention_on_gpu(const ReferencePart *part, double *expected, float *magnitude, Stream stream)
     __attribute__((weak));
 

@@ -1,8 +1,8 @@
 /* kind.cu - the reference of attention on a GPU: see kind.h. */
 #include "kind.h"
 
-/* A CTA has QUERIES queries of a head, and BLOCK threads: each has a key of a block, then a column of V. What is
- * added up is scaled down when a larger score appears. */
+/* A CTA has QUERIES queries of a head, and BLOCK threads: each has a key of a block, then a column of V. The sums are
+ * scaled down when a larger score appears. */
 enum { QUERIES = 8, BLOCK = 128 };
 
 __global__ void __launch_bounds__(BLOCK)
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(BLOCK)
     double sum[QUERIES] = {}, value[QUERIES] = {}, sizes[QUERIES] = {}, squares[QUERIES] = {}, values[QUERIES] = {};
     for (int i = 0; i < QUERIES; i++) {
         q[i][thread] = i < count && thread < d ? attention_q(&part.operands, batch, head, first + i, thread) : 0;
-        largest[i] = -INFINITY; /* all threads write the same */
+        largest[i] = -INFINITY; /* all threads write the same value */
         size[i] = 0;
     }
     __syncthreads();
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(BLOCK)
         for (int i = 0; i < QUERIES; i++) {
             double w = weight[i][thread];
             weight[i][thread] = w == -INFINITY ? 0 : exp(w - largest[i]);
-            /* Sizes are not negative: they are ordered like their bits. */
+            /* Sizes are not negative, so they are ordered like their bits. */
             if (w != -INFINITY) {
                 atomicMax((unsigned long long *)&size[i],
                           (unsigned long long)__double_as_longlong(score_size[i] * (double)a->scale));
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(BLOCK)
                 values[i] += weight[i][j] > 0 ? fabs(v) : 0; /* the exponential of a key that is seen */
             }
         }
-        __syncthreads(); /* all have read the weights; the next ones may overwrite them */
+        __syncthreads(); /* all threads have read the weights; the next weights may overwrite them */
     }
     for (int i = 0; i < count; i++) {
         double all = sum[i] > 0 ? sum[i] : 1;
