@@ -1,4 +1,4 @@
-/* hello_pair - one thread starts a product of 256 x 256 x 16 for two CTAs; then a warp of each loads 32 of its 128 rows.
+/* hello_pair - one thread starts a product of 256 x 256 x 16 for two CTAs; then a warp of each loads 32 of its rows.
  *
  * Run           make 15 && ./hello_pair, here; from the top, beyond/15_pair/hello_pair --on model */
 #include "../../common/harness/hello.h"
