@@ -87,10 +87,10 @@ small('a hole left open is told with full marks', '07', $seven =~ s{(?=KERNEL_EN
 # sizes.
 Patches::store("$scratch/variants", Patches::contents("$scratch/small") . "variants 512 384 64 2\n");
 my $nine = Patches::contents('beyond/09_every_shape/09_every_shape.cu');
-my @fills = ([ 'nobody in the column is told', qr/return (?=shares_b && below)/, 'return 0 && ' ],
+my @fills = ([ 'nobody in the column is told', qr/return (?=below < at->cm)/, 'return 0 && ' ],
     [ 'the row gets a part of B', qr/at->column_mask/, 'at->row_mask' ],
-    [ 'arrivals of one row', qr/\(p->cm \+ p->cn - 1\)/, 'p->cn' ],
-    [ 'no CTA waits for the others', qr/p->cm \* p->cn > 1\) \{\n\K +cluster_sync\(\);\n/, '' ]);
+    [ 'arrivals of one row', qr/\(at\.cm \+ at\.cn - 1\)/, 'at.cn' ],
+    [ 'no CTA waits for the others', qr/at\.cm \* at\.cn > 1\) \{\n\K +cluster_sync\(\);\n/, '' ]);
 for (($ENV{TIER} // '') eq 'long' ? @fills : $fills[ ($ENV{TURN} // 0) % @fills ]) {
     my ($what, $right, $wrong) = @$_;
     (my $text = $nine) =~ s/$right/$wrong/ or die "lab 09, $what: 09_every_shape.cu has no such line\n";
