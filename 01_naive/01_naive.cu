@@ -3,8 +3,8 @@
  * What is new   A thread reads a row of A and a row of B, element by element, and adds up their products in an fp32
  *               register. The 16 x 16 threads of a CTA compute neighbouring elements of C, so rows that they share
  *               come from L1.
- * What holds it back   Every multiply-add needs two loads of its own, so the load units, not the arithmetic,
- *               set the pace. And the fp32 units do 256 FLOP per clock and SM; the tensor cores, unused here, 4096.
+ * What holds it back   Every multiply-add loads its own two operands, so the load units limit the speed, not
+ *               the arithmetic. And the fp32 units do 256 FLOP per clock and SM; the tensor cores, unused here, 4096.
  * Run           make 01 && ./01_naive, here; from the top, make run-01 */
 #include "../common/gemm.h"
 

@@ -72,7 +72,7 @@ typedef struct {
 } Params;
 
 /* The number of consumers that share a tile: one for every 64 rows, but two for 256 rows. In ping-pong each of the two
- * consumers has tiles of its own. */
+ * consumers computes its own tiles. */
 HOST_DEVICE int sharers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 1 : bm == 256 ? 2 : bm / 64; }
 HOST_DEVICE int consumers_of(Schedule schedule, int bm) { return schedule == PINGPONG ? 2 : sharers_of(schedule, bm); }
 HOST_DEVICE int threads_of(Schedule schedule, int bm) { return 128 * (1 + consumers_of(schedule, bm)); }
