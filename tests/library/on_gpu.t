@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
 # The programs that 09's page shows, on a Hopper GPU: is the one in C right, linked either way, and has the one in
 # PyTorch the same bits, on a stream of its own and replayed from a graph? Do all take the plans that the first one has
-# saved?
+# saved? Builds nothing (`make library` does); says how long each program takes.
 . tests/tools/tap.sh
-source=beyond/09_every_shape/library
 library=$B/library
 [ -z "${NO_NVCC:-}" ] || skip_all "$NO_NVCC"
-
 plans=$(mktemp -u) || exit 1
-trap 'rm -f "$plans"' EXIT
-said=$("$library/example" "$plans" 2>&1)
-status=$?
+trap 'rm -f "$plans" "$plans.damaged"' EXIT
+
+# step NAME COMMAND ...: what the command says is in `said`, its status in `status`.
+step() {
+    local began=${EPOCHREALTIME/[.,]/}
+    said=$("${@:2}" 2>&1)
+    status=$?
+    echo "# $1: $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+}
+
+step example "$library/example" "$plans"
 [ $status -eq 0 ] || ! grep -q 'no Hopper GPU' <<<"$said" || skip_all "${said#example: }"
 is $status 0 "example"
 [ $status -eq 0 ] || explain "$said"
@@ -18,19 +24,19 @@ sizes=$(grep -c ' x ' <<<"$said")
 is "$(grep -c ': right, checksum [0-9a-f]*, by its plan [0-9a-f]*$' <<<"$said")" "$sizes" "... is right at each size"
 ok $((sizes < 4)) "... of at least 4"
 is "$(tail -n 1 <<<"$said")" "0 plans loaded, $sizes measured" "... and has measured a plan for each"
-said=${said/0 plans loaded, $sizes measured/$sizes plans loaded, 0 measured}
-is "$("$library/example_static" "$plans" 2>&1)" "$said" "example_static loads them, and has the same bits"
+expected=${said/0 plans loaded, $sizes measured/$sizes plans loaded, 0 measured}
+step example_static "$library/example_static" "$plans"
+is "$said" "$expected" "example_static loads them, and has the same bits"
 sed 's/^end .*/end 9/' "$plans" >"$plans.damaged"
-like "$("$library/example" "$plans.damaged" 2>&1)" "a file of plans is not accepted: .*accepted is end $sizes" "a damaged file is refused, and named"
-rm -f "$plans.damaged"
-is "$("$library/attention" 2>&1 | grep -c ': right, ')" 1 "attention, of libattention13, is right"
-
-torch=$(python3 "$source/example_torch.py" "$library/libgemm09.so" "$plans" 2>&1)
-status=$?
+step "a damaged file" "$library/example" "$plans.damaged"
+like "$said" "a file of plans is not accepted: .*accepted is end $sizes" "a damaged file is refused, and named"
+step attention "$library/attention"
+is "$(grep -c ': right, ' <<<"$said")" 1 "attention, of libattention13, is right"
+step example_torch.py python3 beyond/09_every_shape/library/example_torch.py "$library/libgemm09.so" "$plans"
 if [ $status -eq 127 ] || [ $status -eq 3 ]; then
-    skip "example_torch.py" "$(tail -n 1 <<<"$torch")"
+    skip "example_torch.py" "$(tail -n 1 <<<"$said")"
 else
     is $status 0 "example_torch.py"
-    is "$torch" "$said" "... says the same: its bits are those of the program in C"
+    is "$said" "$expected" "... says the same: its bits are those of the program in C"
 fi
 done_testing

@@ -185,7 +185,8 @@ sub break_chapter {
     $on = stage($on);
     my ($run, $verdict) = (value($p, 'run'), value($p, 'verdict'));
     my $expected = $verdict || 'nothing: the patch has no line "# verdict: "';
-    print "$p->{diff}\nlesson   ", value($p, 'lesson'), "\nexpected $expected\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } cards($p);
+    print "$p->{diff}\n", map { "with     $p->{chapter}/$_.patch\n" } @{ $p->{head}{on} // [] };
+    print 'lesson   ', value($p, 'lesson'), "\nexpected $expected\n", map { sprintf "%-9s%s\n", uc, value($p, $_) } cards($p);
     print map { "seen     $_\n" } seen($p);
     if ($verdict eq 'BUILD' && $on eq 'model') {
         my $said = build_fault($p);

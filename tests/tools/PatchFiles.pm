@@ -181,22 +181,31 @@ sub value { return join " ", @{ $_[0]{head}{ $_[1] } // [] } }
 
 # ---- diffs -----------------------------------------------------------------------------------------------------------
 
-# changed(PATCH, READ): what it makes of its files, as lists of path, text before and text after. READ(path) gives the
-# text.
+# ground(PATCH, READ): where it stands on another, `# on: KIND/NAME` of the same chapter: what that one makes of its
+# files, by path, each as from changed().
+sub ground {
+    my ($p, $read) = @_;
+    my $on = value($p, 'on');
+    return $on eq '' ? () : map { $_->[0] => $_ } changed(load("$p->{chapter}/$on.patch"), $read);
+}
+
+# changed(PATCH, READ): what it makes of its files, together with the patch that it stands on, as lists of path, text
+# before and text after. READ(path) gives the text.
 sub changed {
     my ($p, $read) = @_;
+    my %ground = ground($p, $read);
     my @changed;
     for my $part (split /^(?=--- )/m, $p->{diff}) {
         my ($file) = $part =~ m{^\+\+\+ [^/\s]+/(\S+)}m or fail(1, "$p->{path}: a part of it names no file");
         fail(1, "$p->{path}: it changes $file, not the source of chapter $p->{number}")
             if $file !~ m{^\Q$p->{chapter}\E/(?:steps/)?[^/]+$};
-        my $before = $read->($file);
+        my ($first, $before) = $ground{$file} ? @{ delete $ground{$file} }[1, 2] : ($read->($file)) x 2;
         my $after = hunks_applied($p->{path}, $file, $before, $part);
         fail(1, "$p->{path}: $file is the same after it as before") if $after eq $before;
-        push @changed, [ $file, $before, $after ];
+        push @changed, [ $file, $first, $after ];
     }
     fail(1, "$p->{path}: it changes no file") if !@changed;
-    return @changed;
+    return (@ground{ sort keys %ground }, @changed);
 }
 
 # hunks_applied(PATH, FILE, TEXT, DIFF): the text with the diff's hunks in it. Stricter than patch(1): the lines that a
@@ -268,7 +277,7 @@ sub carried_over {
 sub refresh {
     my $from = @_ && $_[0] eq '--from' ? (splice @_, 0, 2)[1] : undef;
     my ($anew, $stale) = (0, 0);
-    for my $p (chosen(@_ ? @_ : sort keys %NOUN)) {
+    for my $p (sort { value($a, 'on') cmp value($b, 'on') } chosen(@_ ? @_ : sort keys %NOUN)) {
         my @changed = eval { changed($p, \&contents) };
         my $problem = $@;
         @changed = eval { carried_over($p, $from) } if $problem && defined $from;
@@ -277,7 +286,11 @@ sub refresh {
             $stale++;
             next;
         }
-        $p->{diff} = join '', map { difference(@$_) } @changed;
+        my %ground = ground($p, \&contents);
+        $p->{diff} = join '', map {
+            my ($file, $before, $after) = ($_->[0], $ground{ $_->[0] } ? $ground{ $_->[0] }[2] : $_->[1], $_->[2]);
+            $before eq $after ? () : difference($file, $before, $after);
+        } @changed;
         next if as_stored($p) eq contents($p->{path});
         store($p->{path}, as_stored($p));
         $anew++;

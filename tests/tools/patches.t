@@ -94,6 +94,18 @@ ends(1, 'apply 01_two .', qr/hunk at line 14 stand in no place of 01_one.01_one.
 is(contents('01_one/01_one.cu'), join('', @lines), 'nothing of that patch is in the file');
 unlink '01_one/bugs/two.patch';
 
+
+# ---- on another patch
+
+my $on = "# on: experiments/choice\n" . $choice =~ s/^-two$/-2/mr =~ s/^\+2$/+II/mr;
+store('beyond/90_two/bugs/on.patch', $on);
+ends(0, 'apply 90_on copy', qr/\A\z/, 'apply on another patch');
+is(contents('copy/beyond/90_two/choice.h'), "one\nII\nthree\n", 'both are in the copy');
+ends(0, 'refresh 90_on', qr/\A0 patches were made anew\n\z/, 'refresh: what the other one changes is not in it');
+store('beyond/90_two/bugs/on.patch', $on =~ s/^# on.*\n//mr);
+ends(1, 'apply 90_on copy', qr/hunk at line 1 stand in no place/, 'without that line it does not apply');
+unlink 'beyond/90_two/bugs/on.patch';
+
 # ---- made anew
 
 ends(0, 'refresh', qr/\A0 patches were made anew\n\z/, 'refresh where nothing has moved');

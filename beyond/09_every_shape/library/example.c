@@ -55,34 +55,41 @@ static float from_bf16(uint16_t x) {
     return value;
 }
 
-/* A matrix [rows][padded(cols)] on the device; between the rows, NaN. */
-static void *filled(int rows, int cols, uint32_t seed) {
+/* One matrix: as floats [rows][cols] on the host, and in bf16 [rows][padded(cols)] on the device, with NaN between the
+ * rows. */
+typedef struct {
+    float *host;
+    void *device;
+} Matrix;
+
+static Matrix filled(int rows, int cols, uint32_t seed) {
     int ld = padded(cols);
     size_t bytes = (size_t)rows * ld * 2;
-    uint16_t *host = malloc(bytes);
-    void *device = NULL;
-    must(host == NULL ? cudaErrorMemoryAllocation : cudaMalloc(&device, bytes), "an allocation");
-    memset(host, 0xff, bytes);
+    uint16_t *rounded = malloc(bytes);
+    Matrix x = {malloc(sizeof(float) * rows * cols), NULL};
+    must(rounded && x.host ? cudaMalloc(&x.device, bytes) : cudaErrorMemoryAllocation, "an allocation");
+    memset(rounded, 0xff, bytes);
     for (int row = 0; row < rows; row++) {
         for (int col = 0; col < cols; col++) {
-            float value = element((uint32_t)(row * cols + col), seed);
+            int index = row * cols + col;
             uint32_t bits;
-            memcpy(&bits, &value, sizeof bits);
-            host[(size_t)row * ld + col] = (uint16_t)(bits >> 16);
+            x.host[index] = element((uint32_t)index, seed);
+            memcpy(&bits, &x.host[index], sizeof bits);
+            rounded[(size_t)row * ld + col] = (uint16_t)(bits >> 16);
         }
     }
-    must(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "a copy to the device");
-    free(host);
-    return device;
+    must(cudaMemcpy(x.device, rounded, bytes, cudaMemcpyHostToDevice), "a copy to the device");
+    free(rounded);
+    return x;
 }
 
 /* Is c what it should be? An error of one rounding to bf16 is allowed, and a little more for the sum in fp32. */
-static int is_right(const uint16_t *c, int m, int n, int k) {
+static int is_right(const uint16_t *c, const float *a, const float *b, int m, int n, int k) {
     for (int row = 0; row < m; row++) {
         for (int col = 0; col < n; col++) {
             double sum = 0, magnitude = 0;
             for (int i = 0; i < k; i++) {
-                double product = (double)element((uint32_t)(row * k + i), 1) * element((uint32_t)(col * k + i), 2);
+                double product = (double)a[row * k + i] * b[col * k + i];
                 sum += product;
                 magnitude += fabs(product);
             }
@@ -134,7 +141,8 @@ static void find_plan(const Gemm09 *handle, Gemm09Problem *p) {
 
 static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspaces, int m, int n, int k) {
     char text[GEMM09_TEXT_BYTES];
-    void *a = filled(m, k, 1), *b = filled(n, k, 2), *c[STREAMS];
+    Matrix a = filled(m, k, 1), b = filled(n, k, 2);
+    void *c[STREAMS];
     Gemm09Problem p[STREAMS];
     uint64_t sum[2][STREAMS];
     size_t bytes = (size_t)m * padded(n) * 2;
@@ -142,8 +150,8 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
     for (int i = 0; i < STREAMS; i++) {
         must(cudaMalloc(&c[i], bytes), "an allocation");
         p[i] = (Gemm09Problem){.m = m, .n = n, .k = k};
-        p[i].a = a, p[i].lda = padded(k);
-        p[i].b = b, p[i].ldb = padded(k);
+        p[i].a = a.device, p[i].lda = padded(k);
+        p[i].b = b.device, p[i].ldb = padded(k);
         p[i].c = c[i], p[i].ldc = padded(n);
         p[i].workspace = workspaces[i], p[i].workspace_bytes = gemm09_workspace_bytes();
         p[i].stream = streams[i];
@@ -158,9 +166,9 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
         for (int i = 0; i < STREAMS; i++) {
             must(cudaStreamSynchronize(streams[i]), "the multiplication");
             uint16_t *host = copied(c[i], bytes);
-            right = right && is_right(host, m, n, k);
             sum[by_plan][i] = checksum(host, m, n);
-            right = right && sum[by_plan][i] == sum[by_plan][0];
+            /* The sum in fp64 takes the host most of its time, so the other streams only have to have the same bits. */
+            right = right && (i == 0 ? is_right(host, a.host, b.host, m, n, k) : sum[by_plan][i] == sum[by_plan][0]);
             free(host);
         }
     }
@@ -169,8 +177,10 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
     for (int i = 0; i < STREAMS; i++) {
         must(cudaFree(c[i]), "cudaFree");
     }
-    must(cudaFree(a), "cudaFree");
-    must(cudaFree(b), "cudaFree");
+    must(cudaFree(a.device), "cudaFree");
+    must(cudaFree(b.device), "cudaFree");
+    free(a.host);
+    free(b.host);
     return right;
 }
 
