@@ -165,12 +165,12 @@ sub judge_gpu {
 
 sub options_on_gpu { return join ' ', map { "--$_ $_[0]{$_}" } qw(m n k pad data seed) }
 
-# holes(FILE): those that a learner has left open, by number and line.
-sub holes {
+# gaps(FILE): those that a learner has left open, by number and line.
+sub gaps {
     my ($number, @open) = (0);
     for (split /\n/, Patches::contents($_[0])) {
         $number++;
-        push @open, "HOLE $1 (line $number)" if m{/\* HOLE (\d+):};
+        push @open, "GAP $1 (line $number)" if m{/\* GAP (\d+):};
     }
     return @open;
 }
@@ -180,7 +180,7 @@ sub holes {
 sub judge {
     my ($s, $config, $task) = @_;
     my $r = { parts => [], advice => [], notes => [], rules => [], chapter => $s->{title}, file => $s->{file},
-        holes => [ holes($s->{file}) ] };
+        gaps => [ gaps($s->{file}) ] };
     my @patches = map { Patches::one_of($_->[1], $s->{number}, $task->{ $_->[0] }, uc $_->[0]) }
         grep { defined $task->{ $_->[0] } } [ ex => 'exercises' ], [ bug => 'bugs' ];
     eval { build($s, $config) };

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does the judge mark down wrong code in each hole of the labs? The code is made by rules from what a hole's patch takes
-# out: the chapter's own lines with one mistake, or the hole as the lab leaves it. Some of them, others at each commit
+# Does the judge mark down wrong code in each gap of the labs? The code is made by rules from what a gap's patch takes
+# out: the chapter's own lines with one mistake, or the gap as the lab leaves it. Some of them, others at each commit
 # (TURN);
 # all: TIER=long. FILLS='lab 05' in the environment: those whose names have that in them.
 use strict;
@@ -33,7 +33,7 @@ my @RULES = (
 );
 
 # Those that are right, and why: name, reason. None of them may lose points.
-my @HARMLESS = map { [ "lab $_, hole @{[ $_ eq '05' ? 2 : 1 ]}, missing: mbarrier_init_fence();",
+my @HARMLESS = map { [ "lab $_, gap @{[ $_ eq '05' ? 2 : 1 ]}, missing: mbarrier_init_fence();",
     'the fence is for the other CTAs of a cluster; __syncthreads() publishes barriers in the CTA' ] } qw(05 07);
 
 # changes(LINE...): the text of a hunk's lines before the patch, with one mistake each in a line that the patch takes
@@ -58,21 +58,21 @@ sub changes {
     return @changes;
 }
 
-# fills(LAB): its chapter's source with one hole filled wrongly each: hole, rule, line, text.
+# fills(LAB): its chapter's source with one gap filled wrongly each: gap, rule, line, text.
 sub fills {
     my ($lab) = @_;
     my $source = Patches::contents($lab->{source});
     my (undef, @hunks) = split /^(?=@@ )/m, $lab->{diff};
-    my ($hole, @fills) = ('');
+    my ($gap, @fills) = ('');
     for (@hunks) {
         my (undef, @lines) = split /^/;
         my ($old, $new) = map { my $side = $_; join '', map { /^[$side ](.*)/s ? $1 : () } @lines } '-', '+';
-        $hole = $1 if $new =~ /HOLE (\d+)/;
+        $gap = $1 if $new =~ /GAP (\d+)/;
         my $at = index $source, $old;
-        die "$lab->{path}: the lines of hole $hole are not in $lab->{source}\n" if $at < 0;
+        die "$lab->{path}: the lines of gap $gap are not in $lab->{source}\n" if $at < 0;
         my $in_place = sub { my $text = $source; substr($text, $at, length $old) = $_[0]; return $text };
-        push @fills, [ $hole, 'left open', '', $in_place->($new) ],
-            map { [ $hole, $_->[0], $_->[1], $in_place->($_->[2]) ] } changes(grep { /^[- ]/ } @lines);
+        push @fills, [ $gap, 'left open', '', $in_place->($new) ],
+            map { [ $gap, $_->[0], $_->[1], $in_place->($_->[2]) ] } changes(grep { /^[- ]/ } @lines);
     }
     return @fills;
 }
@@ -87,8 +87,8 @@ my @all;
 for my $lab (Patches::all('labs')) {
     my %times;
     for (fills($lab)) {
-        my ($hole, $rule, $line, $text) = @$_;
-        my $what = "lab $lab->{number}, hole $hole, $rule" . ($line ne '' ? ": $line" : '');
+        my ($gap, $rule, $line, $text) = @$_;
+        my $what = "lab $lab->{number}, gap $gap, $rule" . ($line ne '' ? ": $line" : '');
         my $nth = ++$times{$what};
         push @all, { number => $lab->{number}, text => $text, id => 'fill' . @all, what => $nth > 1 ? "$what ($nth)" : $what };
     }

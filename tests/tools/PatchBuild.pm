@@ -317,8 +317,8 @@ sub lab {
         my ($p) = all('labs', $number) or fail(2, "chapter $number has no lab; these have one: "
             . join ' ', map { $_->{number} } all('labs'));
         $text = (changed($p, \&contents))[0][2];
-        my $holes = () = $text =~ m{^ */\* HOLE \d}mg;
-        $say = "fill $holes holes, HOLE 1 to HOLE $holes; delete the comment of each; of the code, only what it announces goes";
+        my $gaps = () = $text =~ m{^ */\* GAP \d}mg;
+        $say = "fill $gaps gaps, GAP 1 to GAP $gaps; delete the comment of each; of the code, only what it announces goes";
     }
     my %new = map { ('my/' . s{.*/}{}r => $beside{$_}) } keys %beside;
     $new{$file} = $text =~ s/^( \* Run +).*?( \*\/)?$/"$1$check, at the top" . ($2 \/\/ '')/mer;

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Does each lab put a file before a learner that compiles, differs from the chapter in its holes alone, and is wrong
+# Does each lab put a file before a learner that compiles, differs from the chapter in its gaps alone, and is wrong
 # with every one of them? And would this test notice if not?
 use strict;
 use warnings;
@@ -21,13 +21,13 @@ each_is_accepted('judge', 'labs');
 judged_as('labs/07_lab', @$_) for (
     [ sub { }, 'ok\t', 'accepted: as it is, in another place' ],
     [ sub { s/^# verdict: .*/# verdict: RACE_WAR/m }, '\d+ runs are not as stated: reported ', 'not accepted: another verdict' ],
-    [ sub { s/^(\+ .*HOLE 3.*)/$1\n+            consumer_wait(s->full, state);/m; s/UNINIT_SHARED/BARRIER_UNINIT/ }, 'with hole 3 alone.*: exit status 0',
+    [ sub { s/^(\+ .*GAP 3.*)/$1\n+            consumer_wait(s->full, state);/m; s/UNINIT_SHARED/BARRIER_UNINIT/ }, 'with gap 3 alone.*: exit status 0',
         'not accepted: a stub that is right' ],
-    [ sub { s/(HOLE 3: .*)\*\//join "\n+ *", "$1", 1 .. 4, "*\/"/e }, 'the comment of hole 3 has more than 5 lines',
+    [ sub { s/(GAP 3: .*)\*\//join "\n+ *", "$1", 1 .. 4, "*\/"/e }, 'the comment of gap 3 has more than 5 lines',
         'not accepted: a long comment' ],
-    [ sub { s/^(\+ .*HOLE 3.*)/join "\n+", $1, ('(void)0;') x 5/me }, 'the stub of hole 3 has more than 4 lines', 'not accepted: a long stub' ],
+    [ sub { s/^(\+ .*GAP 3.*)/join "\n+", $1, ('(void)0;') x 5/me }, 'the stub of gap 3 has more than 4 lines', 'not accepted: a long stub' ],
     [ sub { $_ .= "\@\@ -103,2 +92,2 \@\@\n-KERNEL_ENTRY(gemm_kernel, Params);\n+KERNEL_ENTRY(gemm_kernel,  Params);\n" },
-        'line \d+ of the chapter is changed outside of a hole', 'not accepted: a change outside of a hole' ],
+        'line \d+ of the chapter is changed outside of a gap', 'not accepted: a change outside of a gap' ],
     [ sub { s/^\+( *\(void\)&thread)/+ int unused;\n+$1/m }, 'it cannot be built: .*unused', 'not accepted: a warning' ],
 );
 
@@ -54,7 +54,7 @@ sub without_run { return $_[0] =~ s/^ \* Run .*\n//mr }
 for my $p (@labs) {
     my ($said, $status) = lab($p->{number});
     is($status, 0, "make lab-$p->{number}");
-    like($said, qr{\Amy/$p->{title}\.cu\n.*HOLE 1 to HOLE \d.*\n.*make check-$p->{number}\n\z}s, 'says what to do');
+    like($said, qr{\Amy/$p->{title}\.cu\n.*GAP 1 to GAP \d.*\n.*make check-$p->{number}\n\z}s, 'says what to do');
     my (undef, undef, $start) = @{ (Patches::changed($p, \&Patches::contents))[0] };
     is(without_run(written($p->{title})) =~ s/^#include.*\n//mgr, without_run($start) =~ s/^#include.*\n//mgr, 'writes the starting file');
     like(written($p->{title}), qr{^ \* Run +make check-$p->{number}, at the top \*/$}m, 'which says how to run it');
@@ -128,9 +128,9 @@ for my $p (Patches::all('exercises')) {
 
 my %word = map { (qw(no one two three four five six))[$_] => $_ } 0 .. 6;
 for my $p (@labs) {
-    my ($told) = Patches::contents("$p->{chapter}/README.md") =~ /`make lab-$p->{number}` (?:puts|writes) the chapter (?:with|without) these (\w+) (?:holes|parts|gaps)/;
-    my $holes = () = $p->{diff} =~ m{^\+ */\* HOLE \d}mg;
-    is($word{ $told // 'no' }, $holes, "the page of $p->{title} tells its lab, and how many holes it has");
+    my ($told) = Patches::contents("$p->{chapter}/README.md") =~ /`make lab-$p->{number}` (?:puts|writes) the chapter with these (\w+) gaps/;
+    my $gaps = () = $p->{diff} =~ m{^\+ */\* GAP \d}mg;
+    is($word{ $told // 'no' }, $gaps, "the page of $p->{title} tells its lab, and how many gaps it has");
 }
 
 # ---- by make, and kept from git

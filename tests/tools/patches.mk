@@ -32,7 +32,7 @@ test: $(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o)
 ##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 ##learn make exercise-07|list the exercises of chapter 07, with a hint for each
 ##learn make solve-07 EX=name|show the solution of an exercise, build it and run it on the model; ON=gpu: on the GPU
-##learn make lab-07|write my/07_warp_specialized.cu, the chapter with holes; EX=name: for that exercise; RULE=name: to provoke that report; BUG=name: to fix that bug
+##learn make lab-07|write my/07_warp_specialized.cu, the chapter with gaps; EX=name: for that exercise; RULE=name: to provoke that report; BUG=name: to fix that bug
 # Of the step that STEP chooses, where it is not the chapter itself, what a bug in it needs.
 step_needs = $(foreach s,$(filter $(STEP_PROGRAMS),$(call step_of,$(1),$(STEP))),\
     $(B)/patches/main_$(call step_id,$(s)).o \

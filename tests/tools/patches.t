@@ -79,7 +79,7 @@ is(said('break 90'), sprintf("%-42s %s\n", 'choice', 'another'), "break lists be
 ends(2, 'break 90 nothing', qr/\ABUG=nothing: chapter 90 has no such bug; it has: choice\n\z/, 'break of a bug that is not there');
 ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is not there');
 
-store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* HOLE 1: 5 *\//mr);
+store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* GAP 1: 5 *\//mr);
 is(said('list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
 unlink '01_one/lab.patch';
 
