@@ -391,7 +391,7 @@ TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C
 ##maintain make check-without-nvcc|run the tests whose result depends on nvcc; with NVCC=
 ##maintain make check-model|run only the tests of the CPU model, on every chapter
 ##measure make check-gpu|run only the GPU tests, of chapters and library; ARGS="07 08": of these chapters
-##measure make sanitize|run every chapter under compute-sanitizer at small sizes; needs a GPU
+##measure make sanitize|run every chapter under compute-sanitizer at small sizes; ARGS="07 08": these chapters; needs a GPU
 .PHONY: quick test test-long check-without-nvcc check-model check-gpu sanitize
 QUICK := tests/quick.t tests/book/texts.t
 quick: $(call patch_needs,$(CHAPTERS))
@@ -419,7 +419,7 @@ check-gpu: $(GPU_TESTS) $(if $(ARGS),,$(LIBRARY_GPU_TESTS))
 	$(GPU_TESTS) $(ARGS)
 	$(if $(ARGS),,$(LIBRARY_GPU_TEST) && $(TEST_ENVIRONMENT) tests/library/on_gpu.t)
 sanitize: $(PROGRAMS)
-	@$(TEST_ENVIRONMENT) tests/gpu/sanitize
+	@$(TEST_ENVIRONMENT) tests/gpu/sanitize $(ARGS)
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 
 ##measure make compilers|check that versions of ptxas keep A's registers until a wait; ARGS="12.1.105 13.5.37"; needs nvcc and a network
