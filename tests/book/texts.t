@@ -5,7 +5,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 check=$top/tests/book/check_texts
 cd "$top" || exit 1
 said=$("$check" 2>&1)
-like "$?:$said" '^0:[0-9]{3,} links, [0-9]{3,} sections, [0-9]{2,} speeds, [0-9]{3,} tables$' "all texts are right, and there are some"
+like "$?:$said" '^0:[0-9]{2,} figures, [0-9]{3,} links, [0-9]{3,} sections, [0-9]{2,} speeds, [0-9]{3,} tables$' "all texts are right, and there are some"
 [ "$tap_failed" -eq 0 ] || explain "$said"
 
 scratch=$(mktemp -d) || exit 1
@@ -86,5 +86,14 @@ speeds@page.md@1@5: no CSV has 12@**Prediction.** It will.\n\nIt reaches 12 TFLO
 speeds@page.md@0@0 speeds@```\n1 TFLOP/s\n```
 speeds@page.md@0@0 speeds@| x | 1 TFLOP/s |
 speeds@page.zh.md@0@0 speeds@800 TFLOP/s
+figures@page.md@1@5: 7 %: nothing says@## A\n\nIt gains 7 %.
+figures@page.md@1@7: 31 µs@## A\n\n| a | b |\n| --- | --- |\n| c | 31 µs |
+figures@page.md@1@9: 12 ms@## A\n\n[rows](tests/bench/results/a.csv)\n\n## B\n\nIt takes 12 ms.
+figures@page.md@1@5: 9 W@## A\n\nIt draws 9\nW then.
+figures@page.md@0@1 figures@## A\n\nIt gains 7 %.\n\n[rows](tests/bench/results/a.csv)
+figures@page.md@0@0 figures@## A\n\nIt gains 7 % (H200, 2026-11-22).
+figures@page.md@0@1 figures@## A\n\nIt runs at 1979 MHz.
+figures@page.md@0@0 figures@## A\n\n```\n7 %\n```
+figures@page.md@0@1 figures@## A\n\n<!-- figures: x -->\n| 7 % |\n<!-- /figures -->
 LIST
 done_testing

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Does the Makefile build what it promises? In a copy of the tree, so that the programs under test stay as they are.
+# Does the Makefile build what it promises, also as strangers start it: two makes at once in one tree, in a tree that
+# may not be written to, without perl, from beyond/ and from a chapter's directory? In a copy of the tree, so that the
+# programs under test stay as they are.
 . tests/tools/tap.sh
 
 copy=$(mktemp -d) || exit 1
-trap 'rm -rf "$copy"' EXIT
-programs=$(for d in $CHAPTER_DIRS; do echo "./$d/${d##*/}"; done)
-find . -name build -prune -o -name '.?*' -prune -o -name results -prune -o -type f -print | grep -vxF "$programs" |
-    tar -cf - -T - | tar -xf - -C "$copy" || exit 1
-cd "$copy" || exit 1
+trap 'chmod -R u+w "$copy"; rm -rf "$copy"' EXIT
+copied_tree "$copy" && cd "$copy" || exit 1
 
 # remake [ARGUMENT...]: make in the copy, as a user would call it: $said, $status
 unset MAKEFLAGS MFLAGS MAKELEVEL DEBUG
@@ -40,9 +39,63 @@ for chapter in $CHAPTER_DIRS; do
     previous=$chapter
 done
 
-# One chapter whose waits on barriers differ in the debug build.
+# ---- two at once, in a tree where nothing is built: the same target, and another one
+
+# A chapter whose waits on barriers differ in the debug build.
 chapter=$(for c in $CHAPTERS; do echo "$c"; done | grep -m 1 '^05_' || echo "${CHAPTERS%% *}")
 number=${chapter%%_*}
+first=${CHAPTERS%% *}
+pids= failed=0
+for target in "$number" "$number" "${first%%_*}"; do
+    make NVCC= "$target" >"said.$((count += 1))" 2>&1 &
+    pids+=" $!"
+done
+for pid in $pids; do wait "$pid" || failed=$((failed + 1)); done
+is "$failed" 0 "three makes at once: all succeed" || explain "$(grep -h 'Error\|cannot' said.*)"
+"$chapter/$chapter" --m 64 --n 64 --k 64 >/dev/null
+is "$?" 0 "and what they have built runs"
+is "$(find build -name '*.[0-9]*' ! -name '*.inc' ! -name '*.[od]')" "" "and nothing half written is left"
+remake NVCC= "$number"
+leaves '^  ' "and nothing is built again"
+# Compiled while another make replaces it: whoever looks sees the old program or the new one.
+touch common/harness/options.c
+make NVCC= "$number" >/dev/null 2>&1 &
+pid=$! broken=0
+while kill -0 "$pid" 2>/dev/null; do "$chapter/$chapter" --help >/dev/null 2>&1 || broken=$((broken + 1)); done
+is "$broken" 0 "a program can be started at any time while make replaces it"
+
+# ---- a tree that may not be written to
+
+as_reader=
+if [ "$(id -u)" -eq 0 ]; then
+    command -v setpriv >/dev/null && as_reader='setpriv --reuid=65534 --regid=65534 --clear-groups'
+fi
+if [ "$(id -u)" -eq 0 ] && [ -z "$as_reader" ]; then
+    skip "a tree that may not be written to" "root may write everywhere, and there is no setpriv to be somebody else"
+else
+    chmod -R a+rX "$copy" && chmod -R a-w "$copy"
+    $as_reader touch build/written 2>/dev/null
+    ok $(($? == 0)) "the tree may not be written to"
+    said=$($as_reader make NVCC= "run-$number" ARGS='--m 64 --n 64 --k 64' 2>&1)
+    like "$?:$said" '^0:.*right' "make run-$number runs what has been built"
+    chmod -R u+w "$copy"
+fi
+
+# ---- without perl
+
+remake PERL=/no/such/perl "$number"
+like "$status:$said" '^2:.*perl was not found at /no/such/perl.*apt install perl' "without perl, make says so"
+is "$(wc -l <<<"$said")" 1 "... in one line"
+
+# ---- elsewhere than at the top
+
+last=$(printf '%s\n' $CHAPTER_DIRS | sed -n 's/^beyond\/\([0-9]*\)_.*/\1/p' | tail -n 1)
+remake -C beyond "diff-$last"
+like "$status:$said" "^0:.*[+]{3} beyond/${last}_" "make -C beyond diff-$last is that of the top"
+remake -n -C "$chapter" test
+like "$said" "the tests of $chapter on the model; make test at the top" "make test in a chapter's directory says what it tests"
+like "$said" "CHAPTER=$number tests/run tests/quick.t" "... and tests that chapter"
+
 said=$(cd "$chapter" && make "$number" 2>&1 && "./$chapter" --help)
 is "$?" 0 "in its directory: make $number && ./$chapter --help"
 remake -C "$chapter"
@@ -102,7 +155,6 @@ made=$(printf '%s\n' "$said" | sort | tr '\n' ' ') # in any order: make starts s
 like "$status:$made" "^0:.*CC .*gpu/$hello.o.*CC .*gpu/$new.o.*CC .*traced/$new.o" \
     "an nvcc before 12.8: stubs by the C compiler for what it cannot compile"
 
-first=${CHAPTERS%% *}
 cat >>"$first/$first.cu" <<'CUDA'
 static __global__ void keeps_its_array_in_memory(int *p, int n) {
     int array[64];

@@ -23,9 +23,7 @@ done
 
 copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
-programs=$(for d in $CHAPTER_DIRS; do echo "./$d/${d##*/}"; done)
-find . \( -name build -o -name '.?*' -o -name results -o -name '*.svg' \) -prune -o -type f -print | grep -vxF "$programs" |
-    tar -cf - -T - | tar -xf - -C "$copy" || exit 1
+copied_tree "$copy" || exit 1
 mkdir -p "$copy/$B" && cp -a "$B"/harness "$B"/timeline "$B"/model_core "$B"/flags.* "$copy/$B" && cp -a build/flags.link "$copy/build" || exit 1
 cd "$copy" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -42,6 +42,14 @@ skip_all() {
 # explain TEXT: lines about the last failure.
 explain() { sed 's/^/#   /' <<<"$1" >&2; }
 
+# copied_tree DIRECTORY: there a copy of the tree, but for pictures, measurements and what has been built.
+copied_tree() {
+    local programs
+    programs=$(for d in $CHAPTER_DIRS; do echo "./$d/${d##*/}"; done)
+    find . \( -name build -o -name '.?*' -o -name results -o -name '*.svg' \) -prune -o -type f -print |
+        grep -vxF "$programs" | tar -cf - -T - | tar -xf - -C "$1"
+}
+
 done_testing() {
     echo "1..$tap_count"
     [ "$tap_failed" -eq 0 ]
