@@ -4,7 +4,7 @@
 ##learn make slides|build build/book/room/slides.html and slides.pdf
 ##learn make handout|build build/book/room/handout.pdf
 ##learn make blind-1|put a bug into a chapter for you to find; there are three
-##maintain make container-check|run the README's commands and make test in a fresh Debian 12 and 13, and Ubuntu 24.04 if UBUNTU_MIRROR is set; as root; ARGS=SUITE
+##maintain make container-check|run the README's commands, make test and make quick in a fresh Debian 12 and 13, and tell their time; as root; ARGS=SUITE
 .PHONY: room slides handout container-check blind-1 blind-2 blind-3
 room: slides handout
 slides: $(if $(HAVE_MODEL),steps)
