@@ -102,8 +102,7 @@ HOST_DEVICE int stage_bytes_of(int bn) { return (BM + bn) * BK * 2; }
 
 HOST_DEVICE int stages_of(int bn) { return min_int(RING_BYTES / stage_bytes_of(bn), MAX_STAGES); }
 
-/* ---- who computes what, and when
- * ----------------------------------------------------------------------------------- */
+/* ---- who computes what, and when --------------------------------------------------------------------------------- */
 
 /* A tile of C. `owner`: the rank that owns its rows, as an index into Params.ranks. `in_owner`: its number among the
  * owner's tiles. `is_partial`: the owner is another rank, which adds up the sums. */
@@ -165,8 +164,7 @@ DEVICE Work work_at(const Params *p, const Tiles *t, const Pattern pattern) {
     return work;
 }
 
-/* ---- the producer: steps 2 and 3
- * ------------------------------------------------------------------------------------- */
+/* ---- the producer: steps 2 and 3 --------------------------------------------------------------------------------- */
 
 DEVICE void load_tile(const Params *p, Shared *s, Tile tile, PipelineState state, int k_tiles, const int bn) {
     const int stage_bytes = stage_bytes_of(bn), stages = stages_of(bn);
@@ -245,8 +243,7 @@ DEVICE void produce(const Params *p, Shared *s, Tiles tiles, int k_tiles, const 
     }
 }
 
-/* ---- the storing warp: steps 4 and 5
- * --------------------------------------------------------------------------------- */
+/* ---- the storing warp: steps 4 and 5 ----------------------------------------------------------------------------- */
 
 /* Waits until all other ranks have begun this launch. Their earlier launches have ended and read no old data now. */
 DEVICE void wait_until_ready(const Params *p) {
@@ -341,8 +338,7 @@ DEVICE void store(const Params *p, Shared *s, Tiles tiles, const int bn, const P
     }
 }
 
-/* ---- gather_a: the pushing thread
- * ------------------------------------------------------------------------------------ */
+/* ---- gather_a: the pushing thread -------------------------------------------------------------------------------- */
 
 /* The first column and row of box `box` of a piece, in this rank's rows of A. */
 DEVICE int box_column(int piece, int pieces, int box) {
@@ -388,8 +384,7 @@ DEVICE void push(const Params *p, Shared *s) {
     }
 }
 
-/* ---- the consumers: steps 3 and 4
- * ------------------------------------------------------------------------------------ */
+/* ---- the consumers: steps 3 and 4 -------------------------------------------------------------------------------- */
 
 /* A consumer warpgroup stores 64 x bn accumulators, from row `half` of the tile on, to shared memory. */
 DEVICE void fill_out(Shared *s, const int bn, const float *acc, int half) {
@@ -499,8 +494,7 @@ DEVICE void consume(const Params *p, Shared *s, Tiles tiles, int k_tiles, int co
     }
 }
 
-/* ---- the kernels
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
 /* The kernels' body. Width and pattern are constants at each call. */
 DEVICE void gemm(const Params *p, const int bn, const Pattern pattern) {
@@ -563,8 +557,7 @@ PATTERN_KERNEL(gather_a_128x256, 256, GATHER_A)
 PATTERN_KERNEL(sums_128x128, 128, REDUCE_SCATTER) /* also for ALL_REDUCE: Params.copies selects it */
 PATTERN_KERNEL(sums_128x256, 256, REDUCE_SCATTER)
 
-/* ---- the launch
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
 
 /* A row of the table: a pattern and the kernel that computes it. */
 #define PATTERN(text, width, which, function) PATTERN_OF(text, width, which, KERNEL(function))
@@ -613,19 +606,27 @@ static int pause_ns(const Params *p, int bn) {
 }
 
 /* gather_a: with two ranks the links are not busy, and A may arrive as late as the end of the own rows' products. The
- * pause takes half of a box's share of that time. */
-static int push_pause_ns(const Params *p) {
+ * pause takes half of a box's share of that time. If one wave holds all tiles, some CTAs wait for A from the start. */
+static int push_pause_ns(const Params *p, int bn) {
     const double flop_per_ns = 6000;
     double ns = 2.0 * SLOT_ROWS * STRIP * p->g.n / flop_per_ns / 2;
-    return p->rank_count > 2 ? 0 : ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
+    int is_one_wave = ceil_div(p->g.m, BM) * ceil_div(p->g.n, bn) <= p->g.sm_count;
+    return p->rank_count > 2 || is_one_wave ? 0 : ns < MAX_PAUSE_NS ? (int)ns : MAX_PAUSE_NS;
 }
 
 /* The work of the busiest CTA, in columns of tiles: in each wave a tile of bn columns, plus the time of 20 columns for
- * work that does not depend on the width. All ranks must choose the same width. */
+ * work that does not depend on the width. gather_a: the own rows' tiles fill waves of their own, in which the other
+ * rows arrive; in a single wave CTAs wait for them, for the time of 30 columns. All ranks must choose the same width.
+ */
 static double cost(const Variant *v, const Gemm *g) {
     Ranks ranks = ranks_of(g);
-    return v->schedule != (int)ranks.pattern ? INFINITY
-                                             : (double)ceil_div(tiles_of(&ranks, g, v, 0), g->sm_count) * (v->bn + 20);
+    int tiles = tiles_of(&ranks, g, v, 0), own = v->schedule == GATHER_A ? tiles / ranks.count : 0;
+    int waves = ceil_div(own, g->sm_count) + ceil_div(tiles - own, g->sm_count);
+    double columns = waves * (v->bn + 20);
+    if (v->schedule == GATHER_A && tiles <= g->sm_count) {
+        columns = v->bn + 20 + 30;
+    }
+    return v->schedule == (int)ranks.pattern ? columns : INFINITY;
 }
 
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
@@ -686,8 +687,8 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.pieces = ranks.is_pushed ? 1 : ceil_div(g->k, PIECE_COLUMNS);
     p.box_rows =
         p.copies > 2 ? 8 : 32; /* smaller boxes delay loads for less time, but cost the storing warp more of its time */
-    p.pause_ns = ranks.count == 1 ? 0 : from_a ? push_pause_ns(&p) : pause_ns(&p, v->bn);
-    p.step_rows = TILE_GROUP / ranks.count;
+    p.pause_ns = ranks.count == 1 ? 0 : from_a ? push_pause_ns(&p, v->bn) : pause_ns(&p, v->bn);
+    p.step_rows = 2 * TILE_GROUP / ranks.count; /* with two ranks, TILE_GROUP rows of tiles are visited together */
     const bf16 *a = from_a ? ranks.a[ranks.rank] : g->a;
     if (p.g.n > 0 && p.g.k > 0 &&
         (tensor_map_2d(&p.map_a, "A", a, g->m, p.g.k, g->lda, BM, BK, SWIZZLE_128B, error) ||

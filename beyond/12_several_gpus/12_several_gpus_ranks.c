@@ -2,11 +2,11 @@
  *
  *     beyond/12_several_gpus/12_several_gpus_ranks --ranks 2 [--m M --n N --k K] [--pattern NAME] [--csv FILE]
  *
- * Where a process ends, by itself or killed, the first one ends the others: they would wait for its flags for ever. */
+ * The process that starts the ranks ends all of them when one fails or is killed: they would wait for its flags for
+ * ever. */
 #include <errno.h>
-#include <sched.h>
+#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,14 +21,14 @@ enum { MOST = 8, MESSAGE = 1024, REFUSED = 2 };
 
 /* Memory of all processes. */
 typedef struct {
-    atomic_int arrived, rounds; /* of the gather that is going on; those that are complete */
+    pthread_barrier_t barrier;
     char message[MOST][MESSAGE];
 } Board;
 static Board *board;
 
 static const char *group_usage(void) { return "beyond/12_several_gpus/12_several_gpus_ranks --ranks 2"; }
 
-/* The process that has started the others waits for them. The first that fails ends all. */
+/* The process that has started the others waits for them. When one of them fails, it ends all others. */
 static void watch(const pid_t *process) {
     int left = group_count, result = 0, how;
     while (left > 0) {
@@ -58,17 +58,8 @@ static void watch(const pid_t *process) {
 }
 
 static void group_start(int *argc, char **argv) {
-    const char *text = NULL;
+    const char *text = own_option(argc, argv, "--ranks");
     group_count = 2;
-    for (int i = 1; i < *argc; i++) {
-        if (strcmp(argv[i], "--ranks") == 0) {
-            text = i + 1 < *argc ? argv[i + 1] : "";
-            int taken = i + 1 < *argc ? 2 : 1;
-            memmove(&argv[i], &argv[i + taken], (size_t)(*argc - i - taken + 1) * sizeof *argv);
-            *argc -= taken;
-            break;
-        }
-    }
     if (text != NULL) {
         if (text[0] < '1' || text[0] > '0' + MOST || text[1] != '\0') {
             fprintf(stderr, "--ranks: \"%s\" is not a number of ranks from 1 to %d\n", text, MOST);
@@ -77,12 +68,20 @@ static void group_start(int *argc, char **argv) {
         group_count = text[0] - '0';
     }
     board = (Board *)mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t process[MOST] = {0}, parent = getpid();
-    for (int rank = 0; rank < group_count && board != MAP_FAILED; rank++) {
-        fflush(stdout);
+    pid_t process[MOST], parent = getpid();
+    int can_start = board != MAP_FAILED;
+    if (can_start) {
+        pthread_barrierattr_t shared;
+        pthread_barrierattr_init(&shared);
+        pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+        pthread_barrier_init(&board->barrier, &shared, (unsigned)group_count);
+    }
+    fflush(stdout);
+    for (int rank = 0; rank < group_count && can_start; rank++) {
         process[rank] = fork();
+        can_start = process[rank] >= 0;
         if (process[rank] == 0) {
-            /* Otherwise it would wait for ever where the first process is killed. */
+            /* This process ends with the first one, by whatever that ends. Otherwise it would wait for ever. */
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent) {
                 _exit(3);
@@ -90,39 +89,21 @@ static void group_start(int *argc, char **argv) {
             group_rank = rank;
             return;
         }
-        if (process[rank] < 0) {
-            break;
-        }
     }
-    if (board == MAP_FAILED || process[group_count - 1] <= 0) {
+    if (!can_start) {
         fprintf(stderr, "%d processes cannot be started: %s\n", group_count, strerror(errno));
-        for (int rank = 0; rank < group_count && process[rank] > 0; rank++) {
-            kill(process[rank], SIGKILL);
-        }
         exit(3);
     }
     watch(process);
 }
 
-/* All ranks have come so far. */
-static void barrier(void) {
-    int round = atomic_load(&board->rounds);
-    if (atomic_fetch_add(&board->arrived, 1) == group_count - 1) {
-        atomic_store(&board->arrived, 0);
-        atomic_store(&board->rounds, round + 1);
-    }
-    while (atomic_load(&board->rounds) == round) {
-        sched_yield();
-    }
-}
-
 static void group_gather(const void *own, void *all, size_t bytes) {
     memcpy(board->message[group_rank], own, bytes);
-    barrier();
+    pthread_barrier_wait(&board->barrier);
     for (int rank = 0; rank < group_count; rank++) {
         memcpy((char *)all + (size_t)rank * bytes, board->message[rank], bytes);
     }
-    barrier();
+    pthread_barrier_wait(&board->barrier);
 }
 
 static int group_device(void) { return group_rank; }
@@ -133,6 +114,6 @@ static void group_give_up(int status) {
     _exit(status);
 }
 
-static int group_end(void) { return 0; }
+static void group_end(void) {}
 
 #include "ways.h"

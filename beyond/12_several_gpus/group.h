@@ -4,7 +4,7 @@
 #ifndef GROUP_H
 #define GROUP_H
 
-#include <stddef.h>
+#include <string.h>
 
 static int group_rank, group_count;
 
@@ -20,7 +20,21 @@ static int group_device(void);
 static int group_is_one_host(void);
 /* A rank that cannot go on ends all of them: the others would wait for it. Does not return. */
 static void group_give_up(int status);
-/* The last call of main(): its result. */
-static int group_end(void);
+/* The last call of every rank. */
+static void group_end(void);
+
+/* Takes `name VALUE` out of argv. NULL: it is not there; "": it has no value. */
+static const char *own_option(int *argc, char **argv, const char *name) {
+    for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], name) == 0) {
+            int taken = i + 1 < *argc ? 2 : 1;
+            const char *value = taken == 2 ? argv[i + 1] : "";
+            memmove(&argv[i], &argv[i + taken], (size_t)(*argc - i - taken + 1) * sizeof *argv);
+            *argc -= taken;
+            return value;
+        }
+    }
+    return NULL;
+}
 
 #endif

@@ -2,8 +2,10 @@
  *
  *     product     cuBLAS with this rank's share, and nothing crosses a link
  *     nccl        the same, and NCCL's collective before or after it
- *     copies      the same, with copies by the GPUs' copy engines in place of NCCL; of the patterns that only gather
+ *     link        of the patterns that gather: only the bytes, by the GPUs' copy engines
+ *     copies      these copies in place of NCCL's collective; nobody is told that they have arrived
  *     12          chapter 12's kernel, where all ranks are on one host and reach each other's memory
+ *     12 copies   the same, where the copy engines push A
  *
  * Included after the functions of group.h. Every rank compares the whole result of 12. For that A and B are -1, 0 and
  * 1, and no partial sum needs rounding. */
@@ -11,8 +13,6 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../common/harness/cublas.h"
@@ -29,12 +29,9 @@ enum {
     REASON = 512,    /* bytes of a sentence that says why not */
     PATIENCE_S = 50, /* longer than any step takes: a process that waits longer waits for ever */
     PAGE = 2 << 20,  /* memory that is mapped by others is allocated in whole pages of the GPU */
-    EVENT_BEGIN = 0,
-    EVENT_END /* slots of the backend */
 };
 
-/* ---- what goes wrong
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what goes wrong --------------------------------------------------------------------------------------------- */
 
 #define TRY_CUDA(call) try_cuda(call, #call)
 static void try_cuda(cudaError_t error, const char *call) {
@@ -84,9 +81,45 @@ static int first_reason(char *why) {
     return *why != '\0';
 }
 
-/* ---- NCCL, loaded when used: its functions by their documented types, which have not changed since NCCL 2.10
- * ---------- */
+/* ---- libraries that are loaded when they are used ---------------------------------------------------------------- */
 
+typedef struct {
+    const char *name;
+    void *function; /* the address of a pointer to it */
+} Wanted;
+
+/* 0: the library, or a function of it, is missing. */
+static int find_functions(const char *library, const Wanted *list, int count) {
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; i < count && handle != NULL; i++) {
+        void *symbol = dlsym(handle, list[i].name);
+        memcpy(list[i].function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
+        handle = symbol != NULL ? handle : NULL;
+    }
+    return handle != NULL;
+}
+
+/* The driver's functions by which a stream waits for a word of memory and sets one: no SM takes part. */
+static struct {
+    int (*wait)(cudaStream_t stream, unsigned long long word, unsigned value, unsigned flags); /* for >= value */
+    int (*set)(cudaStream_t stream, unsigned long long word, unsigned value, unsigned flags);  /* after earlier work */
+    int is_there;
+} driver;
+
+static void open_driver(void) {
+    const Wanted list[] = {{"cuStreamWaitValue32_v2", &driver.wait}, {"cuStreamWriteValue32_v2", &driver.set}};
+    driver.is_there = find_functions("libcuda.so.1", list, 2);
+}
+
+#define TRY_DRIVER(call) try_driver(call, #call)
+static void try_driver(int result, const char *call) {
+    if (result != 0) {
+        fprintf(stderr, "rank %d: %s failed: error %d of the driver\n", group_rank, call, result);
+        group_give_up(GEMM_DEVICE);
+    }
+}
+
+/* NCCL's functions by their documented types, which have not changed since NCCL 2.10. */
 typedef struct {
     char internal[128];
 } NcclId;
@@ -114,31 +147,20 @@ static void try_nccl(int result, const char *call) {
 
 /* NCCL's communicator of all ranks. Without the library its way is left out, on all ranks. */
 static void open_nccl(void) {
-    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    struct {
-        const char *name;
-        void *function;
-    } list[] = {{"ncclGetUniqueId", &nccl.get_unique_id}, {"ncclCommInitRank", &nccl.init},
-                {"ncclAllGather", &nccl.all_gather},      {"ncclReduceScatter", &nccl.reduce_scatter},
-                {"ncclAllReduce", &nccl.all_reduce},      {"ncclGetVersion", &nccl.get_version},
-                {"ncclGetErrorString", &nccl.text}};
-    int good = library != NULL, all[MOST_RANKS];
-    for (size_t i = 0; i < sizeof list / sizeof *list && good; i++) {
-        void *symbol = dlsym(library, list[i].name);
-        good = symbol != NULL;
-        memcpy(list[i].function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
+    const Wanted list[] = {{"ncclGetUniqueId", &nccl.get_unique_id}, {"ncclCommInitRank", &nccl.init},
+                           {"ncclAllGather", &nccl.all_gather},      {"ncclReduceScatter", &nccl.reduce_scatter},
+                           {"ncclAllReduce", &nccl.all_reduce},      {"ncclGetVersion", &nccl.get_version},
+                           {"ncclGetErrorString", &nccl.text}};
+    char why[REASON] = "";
+    if (!find_functions("libnccl.so.2", list, sizeof list / sizeof *list)) {
+        snprintf(why, sizeof why,
+                 "nccl is left out: rank %d has not found libnccl.so.2; it is in NVIDIA's package libnccl2, and in the "
+                 "wheel nvidia-nccl-cu13; LD_LIBRARY_PATH may name its directory",
+                 group_rank);
     }
-    group_gather(&good, all, sizeof good);
-    for (int rank = 0; rank < group_count; rank++) {
-        if (!all[rank]) {
-            if (group_rank == 0) {
-                printf(
-                    "nccl is left out: rank %d has not found libnccl.so.2; it is in NVIDIA's package libnccl2, and in "
-                    "the wheel nvidia-nccl-cu13; LD_LIBRARY_PATH may name its directory\n",
-                    rank);
-            }
-            return;
-        }
+    if (first_reason(why)) {
+        printf("%s", group_rank == 0 ? strcat(why, "\n") : "");
+        return;
     }
     NcclId ids[MOST_RANKS], id;
     memset(&id, 0, sizeof id);
@@ -149,17 +171,20 @@ static void open_nccl(void) {
     TRY_NCCL(nccl.init(&nccl.comm, group_count, ids[0], group_rank));
 }
 
-/* ---- one rank's share
- * ------------------------------------------------------------------------------------------------ */
+/* ---- one rank's share -------------------------------------------------------------------------------------------- */
 
-static const Backend *backend;
+static Backend backend; /* the GPU's; its clock is that of the slowest rank (open_backend()) */
 static DeviceInfo device;
 static Problem problem; /* of all ranks: A, B and C are whole here; the ways get this rank's share of A and B */
 static Cublas *cublas;
-static Pattern pattern;   /* that is compared now */
-static Ranks ranks;       /* with the memory of all, where 12 can run */
-static int kernel_pushes; /* gather_a: only 12's kernel pushes A, not the copy engines */
+static Pattern pattern; /* that is compared now */
+static Ranks ranks;     /* with the memory of all, where 12 can run */
 static Buffer gathered_a, partial, blocks, inbox, flags;
+static cudaEvent_t ready; /* what is to be copied */
+static struct {
+    cudaStream_t stream;
+    cudaEvent_t sent;
+} to_rank[MAX_RANKS]; /* copies to the i-th rank after this one */
 
 static int is_sum(void) { return pattern == REDUCE_SCATTER || pattern == ALL_REDUCE; }
 static int first_column(int rank) { return rank_first(problem.gemm.n, group_count, rank, COLUMNS_BY); }
@@ -183,8 +208,7 @@ static Gemm share_of_operands(void) {
     return g;
 }
 
-/* ---- the ways
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- the ways ---------------------------------------------------------------------------------------------------- */
 
 /* cuBLAS with this rank's share of the product, from `a` to `c`. */
 static GemmStatus product(const bf16 *a, bf16 *c, int ldc) {
@@ -231,92 +255,55 @@ static GemmStatus nccl_launch(void *context) {
 
 /* Sends this rank's columns of C, or rows of A, to all other ranks by copy engines, on streams of their own. The other
  * ranks are not informed of the arrival: a real program would need flags or events for that. */
-static GemmStatus copies_launch(void *context) {
+static GemmStatus link_launch(void *context) {
     (void)context;
-    static cudaStream_t streams[MAX_RANKS];
-    static cudaEvent_t computed, sent[MAX_RANKS];
     const Gemm *g = &problem.gemm;
+    int is_c = pattern == GATHER_C;
     cudaStream_t stream = (cudaStream_t)device.stream;
-    size_t pitch = (size_t)(pattern == GATHER_C ? g->ldc : g->lda) * sizeof(bf16);
-    size_t column = pattern == GATHER_C ? (size_t)first_column(group_rank) : 0;
-    size_t row = pattern == GATHER_C ? 0 : (size_t)first_row(group_rank);
-    size_t width = (size_t)(pattern == GATHER_C ? columns_of(group_rank) : g->k) * sizeof(bf16);
-    int rows = pattern == GATHER_C ? g->m : rows_of(group_rank);
-    if (pattern == GATHER_C) {
-        GEMM_TRY(product_launch(NULL));
-    }
-    if (computed == NULL) {
-        TRY_CUDA(cudaEventCreateWithFlags(&computed, cudaEventDisableTiming));
-    }
-    TRY_CUDA(cudaEventRecord(computed, stream));
+    size_t pitch = (size_t)(is_c ? g->ldc : g->lda) * sizeof(bf16);
+    size_t at = is_c ? (size_t)first_column(group_rank) : (size_t)first_row(group_rank) * (size_t)g->lda;
+    size_t width = (size_t)(is_c ? columns_of(group_rank) : g->k) * sizeof(bf16);
+    size_t rows = (size_t)(is_c ? g->m : rows_of(group_rank));
+    TRY_CUDA(cudaEventRecord(ready, stream));
     for (int i = 1; i < group_count && width > 0 && rows > 0; i++) {
-        int to = (group_rank + i) % group_count;
-        bf16 *const *all = pattern == GATHER_C ? ranks.c : ranks.a;
-        const bf16 *own = pattern == GATHER_C ? g->c : g->a;
-        size_t at = row * (pitch / sizeof(bf16)) + column;
-        if (streams[i] == NULL) {
-            TRY_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-            TRY_CUDA(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming));
-        }
-        TRY_CUDA(cudaStreamWaitEvent(streams[i], computed, 0));
-        TRY_CUDA(cudaMemcpy2DAsync(all[to] + at, pitch, own + at, pitch, width, (size_t)rows, cudaMemcpyDefault,
-                                   streams[i]));
-        TRY_CUDA(cudaEventRecord(sent[i], streams[i]));
-        TRY_CUDA(cudaStreamWaitEvent(stream, sent[i], 0));
+        bf16 *to = (is_c ? ranks.c : ranks.a)[(group_rank + i) % group_count];
+        TRY_CUDA(cudaStreamWaitEvent(to_rank[i].stream, ready, 0));
+        TRY_CUDA(cudaMemcpy2DAsync(to + at, pitch, (is_c ? g->c : g->a) + at, pitch, width, rows, cudaMemcpyDefault,
+                                   to_rank[i].stream));
+        TRY_CUDA(cudaEventRecord(to_rank[i].sent, to_rank[i].stream));
+        TRY_CUDA(cudaStreamWaitEvent(stream, to_rank[i].sent, 0));
     }
-    return pattern == GATHER_A ? product((bf16 *)gathered_a.data, g->c + first_column(group_rank), g->ldc) : GEMM_OK;
+    return GEMM_OK;
 }
 
-/* The driver's functions by which a stream waits for a word of memory and sets one: no SM takes part. */
-static struct {
-    int (*wait)(cudaStream_t stream, unsigned long long word, unsigned value,
-                unsigned flags); /* until it is that or more */
-    int (*set)(cudaStream_t stream, unsigned long long word, unsigned value,
-               unsigned flags); /* after what came before */
-} driver;
-
-static void open_driver(void) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *wait = library != NULL ? dlsym(library, "cuStreamWaitValue32_v2") : NULL;
-    void *set = library != NULL ? dlsym(library, "cuStreamWriteValue32_v2") : NULL;
-    memcpy(&driver.wait, &wait, sizeof wait);
-    memcpy(&driver.set, &set, sizeof set);
-}
-
-static void try_driver(int result, const char *what) {
-    if (result != 0) {
-        fprintf(stderr, "rank %d: %s failed: error %d of the driver\n", group_rank, what, result);
-        group_give_up(GEMM_DEVICE);
+static GemmStatus copies_launch(void *context) {
+    if (pattern == GATHER_C) {
+        GEMM_TRY(product_launch(context));
+        return link_launch(context);
     }
+    GEMM_TRY(link_launch(context));
+    return product((bf16 *)gathered_a.data, problem.gemm.c + first_column(group_rank), problem.gemm.ldc);
 }
-
-static cudaEvent_t filled, sent[MAX_RANKS]; /* this rank's rows of A; to the i-th rank after this one */
 
 /* gather_a: the copy engines push this rank's rows of A, one stream for each other rank. The previous rank receives
  * them first, because it multiplies with these rows next. A flag follows each panel of 128 rows. */
 static void push_panels(const Gemm *g) {
-    static cudaStream_t streams[MAX_RANKS];
+    typedef unsigned long long Address;
+    unsigned epoch = (unsigned)ranks.epoch;
     for (int i = group_count - 1; i > 0; i--) {
         int to = (group_rank + i) % group_count, own = group_rank;
-        if (streams[i] == NULL) {
-            TRY_CUDA(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-            TRY_CUDA(cudaEventCreateWithFlags(&sent[i], cudaEventDisableTiming));
-        }
-        TRY_CUDA(cudaStreamWaitEvent(streams[i], i < group_count - 1 ? sent[i + 1] : filled, 0));
+        cudaStream_t stream = to_rank[i].stream;
+        TRY_CUDA(cudaStreamWaitEvent(stream, i < group_count - 1 ? to_rank[i + 1].sent : ready, 0));
         /* Waits until the other rank's launch has begun: no earlier launch still reads the last A there. */
-        try_driver(driver.wait(streams[i], (unsigned long long)(uintptr_t)&ranks_flags(&ranks, g, own, to)[READY],
-                               (unsigned)ranks.epoch, 0),
-                   "cuStreamWaitValue32");
-        for (int row = first_row(own), panel = 0; row < first_row(own + 1); row += ROWS_BY, panel++) {
+        TRY_DRIVER(driver.wait(stream, (Address)(uintptr_t)&ranks_flags(&ranks, g, own, to)[READY], epoch, 0));
+        int *flag = &ranks_flags(&ranks, g, to, own)[FIRST_FLAG];
+        for (int row = first_row(own); row < first_row(own + 1); row += ROWS_BY, flag++) {
             size_t at = (size_t)row * (size_t)g->lda, rows = (size_t)min_int(ROWS_BY, first_row(own + 1) - row);
             TRY_CUDA(cudaMemcpyAsync(ranks.a[to] + at, ranks.a[own] + at, rows * (size_t)g->lda * sizeof(bf16),
-                                     cudaMemcpyDefault, streams[i]));
-            try_driver(driver.set(streams[i],
-                                  (unsigned long long)(uintptr_t)&ranks_flags(&ranks, g, to, own)[FIRST_FLAG + panel],
-                                  (unsigned)ranks.epoch, 0),
-                       "cuStreamWriteValue32");
+                                     cudaMemcpyDefault, stream));
+            TRY_DRIVER(driver.set(stream, (Address)(uintptr_t)flag, epoch, 0));
         }
-        TRY_CUDA(cudaEventRecord(sent[i], streams[i]));
+        TRY_CUDA(cudaEventRecord(to_rank[i].sent, stream));
     }
 }
 
@@ -324,33 +311,28 @@ static void push_panels(const Gemm *g) {
 static GemmStatus chapter_launch(void *context) {
     Gemm g = share_of_operands();
     GemmError error;
+    cudaStream_t stream = (cudaStream_t)device.stream;
     ranks.pattern = pattern;
     ranks.epoch++; /* all ranks launch equally often */
-    ranks.is_pushed = pattern == GATHER_A && context != NULL;
+    ranks.is_pushed = context != NULL;
     Beyond beyond = {.ranks = &ranks};
     g.beyond = &beyond;
-    if (ranks.is_pushed) {
-        if (filled == NULL) {
-            TRY_CUDA(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming));
-        }
-        TRY_CUDA(cudaEventRecord(filled, (cudaStream_t)device.stream));
-    }
+    TRY_CUDA(cudaEventRecord(ready, stream));
     GemmStatus status = gpu_chapter_12_several_gpus.launch(&g, &error);
     if (status != GEMM_OK) {
         fprintf(stderr, "rank %d: %s\n", group_rank, error.text);
     }
     if (ranks.is_pushed && group_count > 1) {
-        /* After the launch: the first one loads the kernel, which waits for all streams, and those of the panels
-         * wait for the others' launches. */
+        /* After the launch: the first launch loads the kernel, and loading waits for all streams, among them those of
+         * the panels, which wait for the others' launches. */
         push_panels(&g);
-        /* What comes next in the product's stream may overwrite this rank's rows: all have been sent. */
-        TRY_CUDA(cudaStreamWaitEvent((cudaStream_t)device.stream, sent[1], 0));
+        /* Later work in the product's stream may overwrite this rank's rows: it waits until all have been sent. */
+        TRY_CUDA(cudaStreamWaitEvent(stream, to_rank[1].sent, 0));
     }
     return status;
 }
 
-/* ---- 12's memory: of all ranks, in each
- * --------------------------------------------------------------------------------- */
+/* ---- 12's memory: of all ranks, in each -------------------------------------------------------------------------- */
 
 /* Maps every rank's memory into this process. 0 on all ranks, with the first rank's reason, if one cannot. */
 static int map_neighbours(char *why, size_t why_size) {
@@ -390,31 +372,18 @@ static int map_neighbours(char *why, size_t why_size) {
     return !first_reason(why);
 }
 
-static void allocate(Buffer *buffer, size_t bytes, const char *name) {
-    try_status(backend->allocate(buffer, (bytes + PAGE - 1) / PAGE * PAGE, name));
-    try_status(backend->clear(buffer));
-}
+/* ---- the check --------------------------------------------------------------------------------------------------- */
 
-/* ---- the check
- * --------------------------------------------------------------------------------------------------------- */
-
-/* -1, 0 or 1, a function of the seed and the index. */
-static bf16 small_integer(uint64_t seed, size_t index) {
-    static const bf16 values[4] = {0xbf80, 0, 0, 0x3f80};
-    return values[mix64(seed * 0x9e3779b97f4a7c15u + index) % 4];
-}
-
+/* -1, 0 and 1. */
 static void fill_with_integers(void *to, int rows, int ld, uint64_t seed) {
+    static const bf16 values[4] = {0xbf80, 0, 0, 0x3f80};
     size_t count = (size_t)rows * (size_t)ld;
-    bf16 *host = (bf16 *)malloc(count * sizeof *host);
-    if (host == NULL) {
-        fprintf(stderr, "rank %d: out of memory: %zu bytes of integers\n", group_rank, count * sizeof *host);
-        group_give_up(GEMM_DEVICE);
-    }
+    bf16 *host;
+    try_status(allocate_on_host((void **)&host, count * sizeof *host, "integers"));
     for (size_t i = 0; i < count; i++) {
-        host[i] = small_integer(seed, i);
+        host[i] = values[mix64(seed * 0x9e3779b97f4a7c15u + i) % 4];
     }
-    try_status(backend->copy_in(to, host, count * sizeof *host));
+    try_status(backend.copy_in(to, host, count * sizeof *host));
     free(host);
 }
 
@@ -444,7 +413,7 @@ static void check_chapter(int launches, void *context) {
         try_status(problem_poison(&problem));
         place_own_rows();
         try_status(chapter_launch(context));
-        try_status(backend->synchronise("12"));
+        try_status(backend.synchronise("12"));
         try_status(problem_check(&problem, &tally));
         int right = tally.wrong == elements - own && tally.unwritten == elements - own && tally.guard_first == NOWHERE;
         fingerprint = i == 0 ? tally.fingerprint : fingerprint;
@@ -464,152 +433,153 @@ static void check_chapter(int launches, void *context) {
     }
 }
 
-/* ---- the clock
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the rule ---------------------------------------------------------------------------------------------------- */
 
-/* Milliseconds of one launch, on the slowest rank: `launches` of them back to back, begun at the same time. */
-static double sample(Contestant *way, int launches) {
-    double ms = 0, mhz = 0, all[MOST_RANKS];
-    begin_step(way->name);
-    try_status(backend->hold());
-    try_status(backend->record(EVENT_BEGIN));
-    for (int i = 0; i < launches; i++) {
-        try_status(way->launch(way->context));
-    }
-    try_status(backend->record(EVENT_END));
-    try_status(backend->start_clock());
-    barrier_of_all(); /* all ranks have queued their launches */
-    backend->let_go();
-    try_status(backend->clock_mhz(&mhz));
-    try_status(backend->elapsed_ms(EVENT_BEGIN, EVENT_END, &ms));
-    way->mhz_sum += mhz;
-    way->mhz_count += mhz > 0;
-    ms /= launches;
-    group_gather(&ms, all, sizeof ms);
-    for (int rank = 0; rank < group_count; rank++) {
-        ms = all[rank] > ms ? all[rank] : ms;
-    }
-    return ms;
+typedef enum { PRODUCT, NCCL, LINK, COPIES, KERNEL, KERNEL_AND_COPIES, WAYS } Way;
+static const char *const way_names[WAYS] = {"product", "nccl", "link", "copies", "12", "12 copies"};
+static GemmStatus (*const launch_of[WAYS])(void *context) = {product_launch, nccl_launch,    link_launch,
+                                                             copies_launch,  chapter_launch, chapter_launch};
+
+/* Is this way possible? can_map: this rank reaches the memory of the others. */
+static int is_possible(Way way, int can_map) {
+    return way == PRODUCT             ? 1
+           : way == NCCL              ? nccl.comm != NULL
+           : way == KERNEL            ? can_map
+           : way == KERNEL_AND_COPIES ? can_map && driver.is_there && pattern == GATHER_A
+                                      : can_map && !is_sum();
 }
 
-static void measure(Contestant *ways, int count, int rounds) {
-    const struct timespec pause = {0, PAUSE_MS * 1000000L};
-    for (int i = 0; i < count; i++) {
-        /* Loads modules, which waits for the GPU, and connects: not while it is held. */
-        try_status(ways[i].launch(ways[i].context));
-        try_status(backend->synchronise(ways[i].name));
-        double ms = sample(&ways[i], 2);
-        ways[i].launches = ms > 0 && ms < SAMPLE_MS ? (int)(SAMPLE_MS / ms) + 1 : 1;
-        ways[i].mhz_sum = ways[i].mhz_count = 0;
+/* The bytes that leave each GPU. */
+static double bytes_sent(void) {
+    const Gemm *g = &problem.gemm;
+    double all = (double)g->m * (pattern == GATHER_A ? g->k : g->n) * sizeof(bf16) * (pattern == ALL_REDUCE ? 2 : 1);
+    return all / group_count * (group_count - 1);
+}
+
+/* Milliseconds that a complete way should take: NCCL, KERNEL or KERNEL_AND_COPIES. The constants are of H200s. */
+static double expected_ms(Way way) {
+    enum { CUBLAS_FLOP = 800, SM_FLOP = 6 }; /* 10^9 in a ms: of cuBLAS on a GPU, of 12 on an SM */
+    enum { NCCL_BYTES = 250, PUSH_BYTES = 200, COPY_BYTES = 370 };    /* 10^6 in a ms, out of a GPU */
+    const double nccl_ms = 0.022, kernel_ms = 0.014, copy_ms = 0.024; /* to begin and to end */
+    const double push_share = 1.02;                                   /* 12 is slower by that if its SMs also send */
+    const Variants *variants = gpu_chapter_12_several_gpus.variants;
+    Gemm g = problem.gemm;
+    Beyond beyond = {.ranks = &ranks};
+    ranks.pattern = pattern;
+    g.beyond = &beyond;
+    if (way == NCCL) {
+        double flop = 2.0 * g.m * g.n * g.k / group_count;
+        return flop / CUBLAS_FLOP * 1e-9 + bytes_sent() / NCCL_BYTES * 1e-6 + nccl_ms;
     }
-    for (int round = 0; round < rounds; round++) {
-        for (int i = 0; i < count; i++) {
-            nanosleep(&pause, NULL);
-            ways[i].ms[round] = sample(&ways[i], ways[i].launches);
-            ways[i].samples = round + 1;
+    GemmError error;
+    const Variant *v = choose_variant(variants, &g, &error);
+    double k = is_sum() ? rank_share(g.k, group_count, 0, K_BY) : g.k;
+    double ms = v == NULL ? INFINITY : variants->cost(v, &g) * 2 * v->bm * k / SM_FLOP * 1e-9; /* of the busiest CTA */
+    return way == KERNEL ? fmax(ms * push_share, bytes_sent() / PUSH_BYTES * 1e-6) + kernel_ms
+                         : fmax(ms, bytes_sent() / COPY_BYTES * 1e-6) + copy_ms;
+}
+
+/* The way that should be the fastest. */
+static Way chosen_way(int can_map) {
+    static const Way complete[] = {NCCL, KERNEL, KERNEL_AND_COPIES};
+    Way best = WAYS;
+    for (int i = 0; i < 3; i++) {
+        if (is_possible(complete[i], can_map) && (best == WAYS || expected_ms(complete[i]) < expected_ms(best))) {
+            best = complete[i];
         }
     }
+    return best;
 }
 
-static char versions[128]; /* of the CSV */
-static void report(const Contestant *ways, int count, FILE *csv) {
-    char gpus[128], date[16];
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+/* A sample begins when all ranks have queued their launches. */
+static void let_go_together(void) {
+    begin_step(pattern_names[pattern]);
+    barrier_of_all();
+    gpu_backend()->let_go();
+}
+
+/* A launch takes as long as on the slowest rank. */
+static GemmStatus slowest_ms(int from, int to, double *ms) {
+    double all[MOST_RANKS];
+    GEMM_TRY(gpu_backend()->elapsed_ms(from, to, ms));
+    group_gather(ms, all, sizeof *ms);
+    for (int rank = 0; rank < group_count; rank++) {
+        *ms = all[rank] > *ms ? all[rank] : *ms;
+    }
+    return GEMM_OK;
+}
+
+/* Prints what the ways took, and whether the rule has chosen the fastest of the complete ones. */
+static void report(const Contestant *list, const Way *way_of, int count, Way chosen, FILE *csv) {
+    double flop = kind_flop(&problem.shape, &problem.gemm), ms[WAYS] = {0};
+    Way fastest = chosen;
+    char gpus[128], date[16], versions[128];
+    for (int i = 0; i < count; i++) {
+        Way way = way_of[i];
+        ms[way] = spread_of(list[i].ms, list[i].samples).median;
+        fastest = (way == NCCL || way >= KERNEL) && ms[way] < ms[fastest] ? way : fastest;
+    }
+    double base = ms[NCCL] > 0 ? flop / ms[NCCL] * 1e-9 : 0;
     snprintf(gpus, sizeof gpus, "%d x %s", group_count, device.name);
     today(date);
+    versions_text(&device, cublas_version(cublas), versions);
     CsvSource source = {gpus, date, commit_name(), "several", versions};
-    double flop = kind_flop(&problem.shape, &problem.gemm);
-    double base = count > 1 ? tflops_of(&ways[1], flop).median : 0;
     for (int i = 0; i < count; i++) {
-        Spread ms = spread_of(ways[i].ms, ways[i].samples), tflops = tflops_of(&ways[i], flop);
-        printf("%-22s %.4f ms, median of %d (%.4f .. %.4f), %.0f TFLOP/s of all GPUs, %.3f of %s\n", ways[i].name,
-               ms.median, ways[i].samples, ms.min, ms.max, tflops.median, base > 0 ? tflops.median / base : 0,
-               count > 1 ? ways[1].name : "nothing");
+        Spread spread = spread_of(list[i].ms, list[i].samples), tflops = tflops_of(&list[i], flop);
+        printf("%-22s %.4f ms, median of %d (%.4f .. %.4f)", list[i].name, spread.median, list[i].samples, spread.min,
+               spread.max);
+        if (way_of[i] == LINK) {
+            printf(", %.0f GB/s out of each GPU\n", bytes_sent() / spread.median * 1e-6);
+        } else {
+            printf(", %.0f TFLOP/s of all GPUs, %.3f of nccl\n", tflops.median, base > 0 ? tflops.median / base : 0);
+        }
         if (csv != NULL) {
-            csv_rate(csv, &source, &problem.shape, &ways[i], tflops, base);
+            csv_rate(csv, &source, &problem.shape, &list[i], tflops, base);
         }
     }
-    const Contestant *best = NULL; /* the first computes a share and sends nothing; copies tell nobody */
-    for (int i = 1; i < count; i++) {
-        int tells = strstr(ways[i].name, " copies") == NULL || strstr(ways[i].name, " 12 copies") != NULL;
-        double ms = spread_of(ways[i].ms, ways[i].samples).median;
-        best = tells && (best == NULL || ms < spread_of(best->ms, best->samples).median) ? &ways[i] : best;
-    }
-    if (best != NULL) {
-        printf("chosen   %s: the fastest\n", best->name);
+    if (chosen != WAYS) {
+        printf("fastest  %s: %s; the rule's choice takes %.3f times as long\n", pattern_names[pattern],
+               way_names[fastest], ms[chosen] / ms[fastest]);
     }
     fflush(stdout);
 }
 
-static void add(Contestant *ways, int *count, const char *name, GemmStatus (*launch)(void *), void *context) {
-    Contestant *way = &ways[(*count)++];
-    memset(way, 0, sizeof *way);
-    snprintf(way->name, sizeof way->name, "%s %s", pattern_names[pattern], name);
-    way->launch = launch;
-    way->context = context;
-}
-
-/* What the links carry when every rank sends to the next `distance` ranks at once by its copy engines. */
-static void measure_link(void) {
-    const size_t bytes = (size_t)64 << 20;
-    const int copies = 8;
-    double gb_s, all[MOST_RANKS];
-    if (problem.block.bytes < bytes || group_count < 2) {
-        return;
+/* Times each way of the pattern. */
+static void measure(int can_map, int rounds, FILE *csv) {
+    Contestant list[WAYS];
+    Way way_of[WAYS], chosen = chosen_way(can_map);
+    int count = 0;
+    memset(list, 0, sizeof list);
+    for (int way = 0; way < WAYS; way++) {
+        if (is_possible((Way)way, can_map)) {
+            snprintf(list[count].name, sizeof list->name, "%s %s", pattern_names[pattern], way_names[way]);
+            list[count].launch = launch_of[way];
+            list[count].context = way == KERNEL_AND_COPIES ? list : NULL;
+            way_of[count++] = (Way)way;
+        }
     }
-    for (int distance = 1; distance<group_count; distance += group_count> 2 ? group_count - 2 : 1) {
-        begin_step("the link");
-        cudaStream_t stream[MAX_RANKS];
-        struct timespec from, to;
-        for (int i = 1; i <= distance; i++) {
-            TRY_CUDA(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
-        }
-        for (int turn = 0; turn < 2; turn++) { /* the first connects */
-            barrier_of_all();
-            clock_gettime(CLOCK_MONOTONIC, &from);
-            for (int copy = 0; copy < copies; copy++) {
-                for (int i = 1; i <= distance; i++) {
-                    TRY_CUDA(cudaMemcpyAsync(ranks.c[(group_rank + i) % group_count], problem.gemm.c, bytes / 2,
-                                             cudaMemcpyDefault, stream[i]));
-                }
-            }
-            TRY_CUDA(cudaDeviceSynchronize());
-            clock_gettime(CLOCK_MONOTONIC, &to);
-        }
-        double s = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
-        gb_s = (double)(bytes / 2) * copies * distance / s / 1e9;
-        group_gather(&gb_s, all, sizeof gb_s);
-        for (int rank = 0; rank < group_count; rank++) {
-            gb_s = all[rank] < gb_s ? all[rank] : gb_s;
-        }
-        if (group_rank == 0) {
-            printf("link     %.0f GB/s out of each GPU, copy engines, to %d others at once\n", gb_s, distance);
-        }
+    if (group_rank == 0 && chosen != WAYS) {
+        printf("rule     %s: %s, %.3f ms expected\n", pattern_names[pattern], way_names[chosen], expected_ms(chosen));
+        fflush(stdout);
+    }
+    try_status(measure_interleaved(&problem, list, count, rounds, PAUSE_MS));
+    if (group_rank == 0) {
+        report(list, way_of, count, chosen, csv);
     }
 }
 
-/* ---- main
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- main -------------------------------------------------------------------------------------------------------- */
 
-/* Takes `name VALUE` out of argv. NULL: it is not there; "": it has no value. */
-static const char *own_option(int *argc, char **argv, const char *name) {
-    for (int i = 1; i < *argc; i++) {
-        if (strcmp(argv[i], name) == 0) {
-            int taken = i + 1 < *argc ? 2 : 1;
-            const char *value = taken == 2 ? argv[i + 1] : "";
-            memmove(&argv[i], &argv[i + taken], (size_t)(*argc - i - taken + 1) * sizeof *argv);
-            *argc -= taken;
-            return value;
-        }
-    }
-    return NULL;
-}
-
-static void refuse(const char *text) {
+/* Ends all ranks, with a sentence. All call it. */
+static void leave(int status, const char *text) {
     if (group_rank == 0) {
         fprintf(stderr, "%s\n", text);
     }
     barrier_of_all();
-    exit(group_end() ? GEMM_DEVICE : GEMM_USAGE);
+    group_end();
+    exit(status);
 }
 
 /* All ranks must compute the same product: a rank that waits for a flag of another tile waits for ever. */
@@ -624,128 +594,134 @@ static void agree(const Options *options, int patterns) {
                 text, sizeof text,
                 "rank %d has --m %d --n %d --k %d, and rank 0 --m %d --n %d --k %d; all ranks need the same options",
                 rank, all[rank][0], all[rank][1], all[rank][2], all[0][0], all[0][1], all[0][2]);
-            refuse(text);
+            leave(GEMM_USAGE, text);
         }
     }
 }
 
-/* Options, and this rank's GPU. Ends the program where there is nothing to do. Returns the patterns, a bit for each. */
-static int start(int argc, char *argv[], Options *options, const char **csv) {
-    char message[OPTIONS_MESSAGE_SIZE], why[REASON] = "";
-    int patterns = 0, gpus = 0;
-    group_start(&argc, argv);
-    /* Streams that share a hardware queue wait for each other: a stream that waits for a flag would delay the kernel
-     * queued after it. */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-    signal(SIGALRM, give_up_waiting);
-    begin_step("start");
+/* Reads the options. Returns the patterns, a bit for each. */
+static int read_options(int argc, char *argv[], Options *options, const char **csv) {
+    char message[OPTIONS_MESSAGE_SIZE];
+    const char *name = own_option(&argc, argv, "--pattern");
+    int patterns = 0;
     *csv = own_option(&argc, argv, "--csv");
-    const char *name = own_option(&argc, argv, "--pattern"), *push = own_option(&argc, argv, "--push");
     for (int i = 0; i < PATTERNS; i++) {
         patterns |= name == NULL || strcmp(name, pattern_names[i]) == 0 ? 1 << i : 0;
     }
     if (!parse_options(argc, argv, options, message)) {
-        refuse(message);
+        leave(GEMM_USAGE, message);
     }
     if (options->help) {
         if (group_rank == 0) {
             print_usage(stdout, argv[0]);
             printf("\nOne process for each GPU: %s. It takes sizes, --pad, --seed, --repeat, --no-check, --bench and "
                    "--no-bench;\n--pattern gather_c, gather_a, reduce_scatter or all_reduce (default: all of them); "
-                   "--push kernel "
-                   "or both (gather_a); --csv "
-                   "FILE appends the rows there.\n",
+                   "--csv FILE appends the rows there.\n",
                    group_usage());
         }
         barrier_of_all();
-        exit(group_end());
+        group_end();
+        exit(GEMM_OK);
     }
     if (patterns == 0) {
-        refuse("--pattern: accepted are gather_c, gather_a, reduce_scatter and all_reduce");
-    }
-    kernel_pushes = push != NULL && strcmp(push, "kernel") == 0;
-    if (push != NULL && !kernel_pushes && strcmp(push, "both") != 0) {
-        refuse("--push: accepted are kernel and both");
+        leave(GEMM_USAGE, "--pattern: accepted are gather_c, gather_a, reduce_scatter and all_reduce");
     }
     if (*csv != NULL && **csv == '\0') {
-        refuse("--csv: the name of a file is missing");
+        leave(GEMM_USAGE, "--csv: the name of a file is missing");
     }
     if (options->on == ON_MODEL || options->explain || options_trace(options)) {
-        refuse("--on model, --explain, --timeline, --trace: 12_several_gpus has them, not this program");
+        leave(GEMM_USAGE, "--on model, --explain, --timeline, --trace: 12_several_gpus has them, not this program");
     }
     agree(options, patterns);
-    backend = gpu_backend();
+    return patterns;
+}
+
+/* Takes this rank's GPU. */
+static void open_device(Options *options) {
+    char message[OPTIONS_MESSAGE_SIZE], why[REASON] = "";
+    int gpus = 0;
+    backend = *gpu_backend();
+    backend.let_go = let_go_together;
+    backend.elapsed_ms = slowest_ms;
     options->device = group_device();
     if (cudaGetDeviceCount(&gpus) != cudaSuccess) {
         gpus = 0;
     }
-    int all[MOST_RANKS];
-    group_gather(&gpus, all, sizeof gpus);
     if (gpus <= options->device) {
         snprintf(why, sizeof why, "rank %d is process %d on its host, which has %d GPUs: start one for each",
                  group_rank, options->device + 1, gpus);
-    } else if (backend->open(options, NEEDS_SM90A, &device, message, sizeof message) != GEMM_OK) {
+    } else if (backend.open(options, NEEDS_SM90A, &device, message, sizeof message) != GEMM_OK) {
         snprintf(why, sizeof why, "rank %d needs a Hopper GPU of its own, number %d of its host; found: %.300s",
                  group_rank, options->device, message);
     }
     if (first_reason(why)) {
-        if (group_rank == 0) {
-            fprintf(stderr, "%s\n", why);
-        }
-        barrier_of_all();
-        group_end();
-        exit(GEMM_DEVICE);
+        leave(GEMM_DEVICE, why);
     }
-    return patterns;
+    Nvml *nvml = nvml_open(device.pci_bus_id, message, sizeof message);
+    if (nvml != NULL) {
+        nvml_driver_version(nvml, device.driver_version, sizeof device.driver_version);
+        nvml_close(nvml);
+    }
+    TRY_CUDA(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+    for (int i = 1; i < MAX_RANKS; i++) {
+        TRY_CUDA(cudaStreamCreateWithFlags(&to_rank[i].stream, cudaStreamNonBlocking));
+        TRY_CUDA(cudaEventCreateWithFlags(&to_rank[i].sent, cudaEventDisableTiming));
+    }
+}
+
+static void allocate(Buffer *buffer, size_t bytes, const char *name) {
+    try_status(backend.allocate(buffer, (bytes + PAGE - 1) / PAGE * PAGE, name));
+    try_status(backend.clear(buffer));
+}
+
+static void allocate_all(const Options *options) {
+    Shape shape = options->shape;
+    shape.m = shape.m ? shape.m : backend.default_size;
+    shape.n = shape.n ? shape.n : backend.default_size;
+    shape.k = shape.k ? shape.k : backend.default_size;
+    shape.pad = shape.pad >= 0 ? shape.pad : 0;
+    try_status(problem_open(&problem, &backend, &device, shape, options->seed));
+    const Gemm *g = &problem.gemm;
+    size_t rows = (size_t)ceil_div(g->m, ROWS_BY * group_count) * ROWS_BY * (size_t)group_count;
+    size_t for_c = rows * (size_t)g->ldc;
+    size_t for_blocks = (size_t)g->m * (size_t)block_columns() * (size_t)group_count;
+    allocate(&gathered_a, rows * (size_t)g->lda * sizeof(bf16), "gathered A");
+    allocate(&partial, for_c * sizeof(bf16), "partial sums");
+    allocate(&blocks, (for_c > for_blocks ? for_c : for_blocks) * sizeof(bf16), "blocks");
+    allocate(&inbox, ranks_inbox_bytes(g, group_count), "inbox");
+    allocate(&flags, ranks_flag_bytes(g, group_count), "flags");
+    try_status(backend.synchronise("clear"));
 }
 
 int main(int argc, char *argv[]) {
     Options options;
     const char *csv_path;
-    char why[REASON] = "", message[512];
-    int patterns = start(argc, argv, &options, &csv_path);
-    Shape shape = options.shape;
-    shape.m = shape.m ? shape.m : backend->default_size;
-    shape.n = shape.n ? shape.n : backend->default_size;
-    shape.k = shape.k ? shape.k : backend->default_size;
-    shape.pad = shape.pad >= 0 ? shape.pad : 0;
-    try_status(problem_open(&problem, backend, &device, shape, options.seed));
-    Gemm *g = &problem.gemm;
+    char why[REASON] = "";
+    group_start(&argc, argv);
+    /* Streams that share a hardware queue wait for each other: a stream that waits for a flag would delay the kernel
+     * queued after it. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    signal(SIGALRM, give_up_waiting);
+    begin_step("start");
+    int patterns = read_options(argc, argv, &options, &csv_path), version = 0;
+    open_device(&options);
+    allocate_all(&options);
     cublas = cublas_open(device.stream, why, sizeof why);
     if (cublas == NULL) {
         fprintf(stderr, "rank %d: %s\n", group_rank, why);
         group_give_up(GEMM_DEVICE);
     }
     open_nccl();
-    size_t rows = (size_t)ceil_div(g->m, ROWS_BY * group_count) * ROWS_BY * (size_t)group_count;
-    size_t columns = (size_t)block_columns() * (size_t)group_count;
-    size_t for_c = rows * (size_t)g->ldc, for_blocks = (size_t)g->m * columns;
-    allocate(&gathered_a, rows * (size_t)g->lda * sizeof(bf16), "gathered A");
-    allocate(&partial, for_c * sizeof(bf16), "partial sums");
-    allocate(&blocks, (for_c > for_blocks ? for_c : for_blocks) * sizeof(bf16), "blocks");
-    allocate(&inbox, ranks_inbox_bytes(g, group_count), "inbox");
-    allocate(&flags, ranks_flag_bytes(g, group_count), "flags");
-    try_status(backend->synchronise("clear"));
-    if (!kernel_pushes) {
-        open_driver();
-    }
+    open_driver();
     int can_map = map_neighbours(why, sizeof why);
-    Nvml *nvml = nvml_open(device.pci_bus_id, message, sizeof message);
-    if (nvml != NULL) {
-        nvml_driver_version(nvml, device.driver_version, sizeof device.driver_version);
-        nvml_close(nvml);
-    }
-    versions_text(&device, cublas_version(cublas), versions);
+    const Gemm *g = &problem.gemm;
     if (group_rank == 0) {
-        int version = 0;
         if (nccl.comm != NULL) {
             TRY_NCCL(nccl.get_version(&version));
         }
         printf("problem  C[%d][%d], k %d, on %d x %s, cuBLAS %d, NCCL %d\n", g->m, g->n, g->k, group_count, device.name,
                cublas_version(cublas), version);
-    }
-    if (!can_map && group_rank == 0) {
-        printf("12 is left out: %s\n", why);
+        printf(can_map ? "" : "12 is left out: %s\n", why);
     }
     barrier_of_all();
     if (can_map && options.check) {
@@ -758,7 +734,7 @@ int main(int argc, char *argv[]) {
             pattern = (Pattern)i;
             if (patterns >> i & 1) {
                 check_chapter(options.repeat, NULL);
-                if (pattern == GATHER_A && driver.set != NULL) {
+                if (is_possible(KERNEL_AND_COPIES, can_map)) {
                     check_chapter(options.repeat, &options);
                 }
             }
@@ -769,38 +745,17 @@ int main(int argc, char *argv[]) {
         begin_step("normal data");
         try_status(problem_fill_operands(&problem, DATA_NORMAL));
         place_own_rows();
-        try_status(backend->synchronise("operands"));
+        try_status(backend.synchronise("operands"));
         barrier_of_all();
-        if (can_map) {
-            measure_link();
-        }
         for (int i = 0; i < PATTERNS; i++) {
-            Contestant ways[5];
-            int count = 0;
             pattern = (Pattern)i;
-            if (!(patterns >> i & 1)) {
-                continue;
-            }
-            add(ways, &count, "product", product_launch, NULL);
-            if (nccl.comm != NULL) {
-                add(ways, &count, "nccl", nccl_launch, NULL);
-            }
-            if (can_map && !is_sum()) {
-                add(ways, &count, "copies", copies_launch, NULL);
-            }
-            if (can_map) {
-                add(ways, &count, "12", chapter_launch, NULL);
-            }
-            if (can_map && pattern == GATHER_A && driver.set != NULL) {
-                add(ways, &count, "12 copies", chapter_launch, &options);
-            }
-            measure(ways, count, options.rounds);
-            if (group_rank == 0) {
-                report(ways, count, csv);
+            if (patterns >> i & 1) {
+                measure(can_map, options.rounds, csv);
             }
         }
     }
     begin_step("end");
     barrier_of_all(); /* a rank's memory goes with its process */
-    return group_end();
+    group_end();
+    return GEMM_OK;
 }

@@ -164,8 +164,8 @@ sub of_several {
     my ($card) = @_;
     my @runs = grep { defined } map { several($card, $_) } 2 .. 8;
     refuse_block('no CSV has rows of mode several') if !@runs;
-    my @ways = ([ 'product', 'the product only' ], [ 'nccl', 'cuBLAS and NCCL' ], [ 'copies', 'cuBLAS and copies' ], [ '12', '12' ],
-        [ '12 copies', '12, A by copy engines' ]);
+    my @ways = ([ 'product', 'the product only' ], [ 'link', 'the bytes only' ], [ 'nccl', 'cuBLAS and NCCL' ], [ 'copies', 'cuBLAS and copies' ],
+        [ '12', '12' ], [ '12 copies', '12, A by copy engines' ], [ 'torch nccl', 'PyTorch and NCCL' ], [ 'torch fused', 'PyTorch, fused' ]);
     my $text = '';
     for my $run (@runs) {
         my @shown = grep { my $way = $_->[0]; grep { $_->[1] =~ / \Q$way\E$/ } @{ $run->{rows} } } @ways;

@@ -66,6 +66,10 @@ if [ -z "${NO_NVCC:-}" ]; then
     is "$status $said" "0 $sentence"$'\n'"$sentence"$'\n'"$sentence" "GPUs that do not reach each other: every rank knows which"
     ranks reaches --ranks 2
     is "$status $said" $'0 1: \n1: ' "GPUs that do"
+    said=$(cat tests/bench/results/*_several.csv | "$B/$here/group" rule)
+    worst=${said##* }
+    [ "${worst/./}" -le 1030 ]
+    ok $? "12: at each measured size the way that the rule chooses takes at most 1.03 of the fastest way's time" || explain "$said"
     ranks agrees --ranks 9
     is "$status $said" '2 --ranks: "9" is not a number of ranks from 1 to 8' "too many ranks"
     said=$(timeout 60 beyond/12_several_gpus/12_several_gpus_ranks --ranks 3 --m 64 2>&1 </dev/null) && status=0 || status=$?
