@@ -1,12 +1,11 @@
 # timeline.mk - pictures of what happens when; included by the Makefile at the top. See common/timeline/timeline.h.
 
 TIMELINE_DRAW := $(B)/tests/timeline/draw
-TIMELINE_CHECKS := $(B)/tests/timeline/checks
-$(TIMELINE_DRAW) $(TIMELINE_CHECKS): $(B)/tests/timeline/%: $(B)/tests/timeline/%.o $(COMMON) $(LINK_STAMP)
+$(TIMELINE_DRAW): %: %.o $(COMMON) $(LINK_STAMP)
 	$(program)
-tests/timeline/timeline.t: $(TIMELINE_DRAW) $(TIMELINE_CHECKS) $(PROGRAMS)
+tests/timeline/timeline.t: $(TIMELINE_DRAW) $(PROGRAMS)
 tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
-MORE_TESTS += $(TIMELINE_CHECKS) tests/timeline/timeline.t tests/timeline/untraced.t
+MORE_TESTS += tests/timeline/timeline.t tests/timeline/untraced.t
 
 ##learn make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
 ##maintain make timelines|write the timelines of all chapters

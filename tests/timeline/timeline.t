@@ -9,7 +9,7 @@ use JSON::PP;
 use Test::More;
 require './tests/tools/patches';
 
-my ($draw, $checks) = map { "$ENV{B}/tests/timeline/$_" } qw(draw checks);
+my $draw = "$ENV{B}/tests/timeline/draw";
 my $work = tempdir(CLEANUP => 1);
 
 *slurp = \&Patches::contents;
@@ -106,6 +106,93 @@ sub json_faults {
     return join "\n", @faults;
 }
 
+# ---- events: what is wrong with those of a file that --trace-events has written
+
+# events(CSV): its head by keys, then its events.
+sub events {
+    my ($csv) = @_;
+    my ($head, @events) = { $csv =~ /^# (\w+) (.*)$/mg };
+    for (grep { !/^(?:#|kind,)/ } split /\n/, $csv) {
+        my %e;
+        (@e{qw(kind cta sm warp unit index stage bytes row column name)}, my $spans) = split /,/;
+        push @events, map { my ($begin, $end) = split /:/; +{ %e, begin => $begin, end => $end } } split / /, $spans;
+    }
+    return ($head, @events);
+}
+
+sub event_faults {
+    my (undef, @events) = events($_[0]);
+    my (%of, %of_warp, @faults);
+    my $fault = sub { my ($what, $e) = @_; push @faults, "$what: $e->{kind} $e->{name} of CTA $e->{cta}, warp $e->{warp}, $e->{begin} to $e->{end}" };
+    my %life = map { $_->{kind} eq 'cta' ? ($_->{cta} => $_) : () } @events;
+    for my $e (@events) {
+        $fault->('takes no time', $e) if $e->{kind} eq 'tile' ? $e->{end} != $e->{begin} : $e->{end} <= $e->{begin};
+        my $life = $life{ $e->{cta} };
+        $fault->('outside of its CTA', $e) if !$life || $e->{begin} < $life->{begin} || $e->{end} > $life->{end};
+        push @{ $of_warp{"$e->{cta} $e->{warp}"} }, $e if $e->{warp} >= 0;
+        push @{ $of{ $e->{kind} }{ $e->{kind} =~ /copy/ ? $e->{cta} : "$e->{cta} $e->{stage} $e->{name}" } }, $e;
+    }
+    # Of a warp's events one lies inside of another, or they do not touch.
+    for my $of_one (values %of_warp) {
+        my @open;
+        for my $e (sort { $a->{begin} <=> $b->{begin} || $b->{end} <=> $a->{end} } @$of_one) {
+            pop @open while @open && $open[-1]{end} <= $e->{begin};
+            $fault->('overlaps another', $e) if @open && $e->{end} > $open[-1]{end};
+            push @open, $e;
+        }
+    }
+    # A wait ends when the latest load that was started for its barrier has landed, and each load is waited for before
+    # the next one into its stage is started.
+    for my $barrier (keys %{ $of{load} }) {
+        my ($loads, $waits) = map { $of{$_}{$barrier} // [] } qw(load wait);
+        for my $wait (@$waits) {
+            $fault->('lands after the wait for it', $_) for grep { $_->{begin} < $wait->{end} && $_->{end} > $wait->{end} } @$loads;
+        }
+        for my $load (@$loads) {
+            my ($next) = sort { $a <=> $b } grep { $_ >= $load->{end} } map { $_->{begin} } @$loads;
+            $fault->('is not waited for', $load) if !grep { $_->{end} >= $load->{end} && $_->{end} <= ($next // $_->{end}) } @$waits;
+        }
+    }
+    for my $copy (map { @$_ } values %{ $of{copy} }) {
+        $fault->('lands after the wait for it', $copy)
+            if !grep { $_->{warp} == $copy->{unit} && $_->{end} >= $copy->{end} } @{ $of{copy_wait}{ $copy->{cta} } // [] };
+    }
+    return join "\n", @faults;
+}
+
+# busy(FROM, TO, EVENT...): the share of this time in which the four tensor cores have products, in per cent.
+sub busy {
+    my ($from, $to, @events) = @_;
+    my $busy = 0;
+    for my $core (0 .. 3) {
+        my $until = $from;
+        for my $e (sort { $a->{begin} <=> $b->{begin} } grep { $_->{kind} eq 'wgmma' || $_->{kind} eq 'mma' && $_->{warp} % 4 == $core } @events) {
+            my ($begin, $end) = ($e->{begin} > $until ? $e->{begin} : $until, $e->{end} < $to ? $e->{end} : $to);
+            ($busy, $until) = ($busy + $end - $begin, $end) if $end > $begin;
+        }
+    }
+    return 25 * $busy / ($to - $from);
+}
+
+# says_busy(NAME, FILE): the figures below its picture are those of its events; where it is a GPU's, FLOP agree.
+sub says_busy {
+    my ($name, $file) = @_;
+    my ($head, @events) = events(slurp($file));
+    my $text = runs("COLUMNS=400 $draw text $file", "$name: drawn in the terminal");
+    my ($cta, $from, $to) = $text =~ /^timeline of CTA (\d+), \w+ (\d+) to (\d+) of/m;
+    my ($window, $own, $whole) = $text =~ /^tensor cores had work in ([\d.]+) % of the window, ([\d.]+) % of this CTA's time(?:, ([\d.]+) % of the \d+ \w+ of its SM)?/m;
+    return if !defined $own;
+    my ($life) = grep { $_->{kind} eq 'cta' && $_->{cta} == $cta } @events;
+    my ($first, $last) = ((sort { $a <=> $b } map { $_->{begin} } @events)[0], (sort { $b <=> $a } map { $_->{end} } @events)[0]);
+    my @said = ([ $window, $life->{begin} + $from, $life->{begin} + $to ], [ $own, @$life{qw(begin end)} ], [ $whole // $own, $first, $last ]);
+    is(join(' ', map { abs($_->[0] - busy(@$_[ 1, 2 ], @events)) < 0.051 ? $_->[0] : busy(@$_[ 1, 2 ], @events) } @said), join(' ', map { $_->[0] } @said),
+        "$name: the shares of busy time are those of the events");
+    like($text, qr/^tensor cores .* ${\sprintf '%.0f', $window}% busy$/m, '... and of the drawn row') if $window !~ /\.5$/;
+    my ($flop) = $text =~ /^FLOP of the SM's tiles \/ \(its cycles x peak\): ([\d.]+) %/m;
+    is(defined $flop, $head->{units_a_second} > 0, "$name: FLOP / (cycles x peak) is said of a GPU alone");
+    cmp_ok(abs($said[2][0] / $flop - 1), '<', 0.1, '... and agrees within 10 %') if $flop && $head->{chapter} =~ /^(?:0[6-9]|1)/;
+}
+
 # ---- every chapter on the model
 
 my (%busy, %json);
@@ -129,9 +216,10 @@ for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
         "$chapter: a part is enlarged where fragments are loaded");
     $json{$chapter} = slurp("$files.json");
     is(json_faults($json{$chapter}), '', "$chapter: the JSON is a trace whose spans nest");
-    runs("$checks $files.csv", "$chapter: its events pass every check");
-    runs("$draw kept $files.csv >$files.kept.csv && $checks $files.kept.csv", "$chapter: and those that are drawn of them");
+    runs("$draw kept $files.csv >$files.kept.csv", "$chapter: what is drawn of its events");
     for my $events ("$files.csv", "$files.kept.csv") {
+        is(event_faults(slurp($events)), '', "$chapter: ${\($events =~ s{.*/}{}r)}: its events are as they should be");
+        says_busy($chapter, $events);
         runs("$draw svg $events | cmp - $files.svg", "$chapter: is drawn again from them, the same");
     }
 }
@@ -148,25 +236,23 @@ my @kept = glob 'tests/timeline/recorded/*.csv';
 for my $kept (@kept) {
     my ($name) = $kept =~ m{([^/]+)\.csv$};
     my ($chapter) = grep { m{(?:^|/)$name$} } split ' ', $ENV{CHAPTER_DIRS};
-    runs("$checks $kept", "$kept passes every check");
+    is(event_faults(slurp($kept)), '', "$kept: its events are as they should be");
+    says_busy($name, $kept);
     next if slurp("$chapter/timeline.svg") =~ /<desc>[^<]*CPU model/;
     runs("$draw svg $kept | cmp - $chapter/timeline.svg", "$chapter/timeline.svg is drawn from it");
 }
 # Barriers of recorded launches: the one that most warps of a CTA meet at, time after time. How often did a warp leave
 # before the last one had come? (The clock must not be read before the barrier holds the warp.)
 sub leaves_early {
-    my ($csv) = @_;
+    my (undef, @events) = events($_[0]);
     my (%spans, $early);
-    for (split /\n/, $csv) {
-        my ($kind, $cta, undef, $warp, undef, $id, undef, undef, undef, undef, undef, $times) = split /,/;
-        push @{ $spans{"$cta $id"}{$warp} }, map { [ split /:/ ] } split / /, $times if $kind eq 'barrier';
-    }
+    push @{ $spans{"$_->{cta} $_->{index}"}{ $_->{warp} } }, $_ for grep { $_->{kind} eq 'barrier' } @events;
     for my $warps (values %spans) {
         my @of = values %$warps;
         my ($fewest) = sort { $a <=> $b } map { scalar @$_ } @of;
         for my $i (0 .. $fewest - 1) {
-            my ($last) = sort { $b <=> $a } map { $_->[$i][0] } @of;
-            $early += grep { $_->[$i][1] < $last } @of;
+            my ($last) = sort { $b <=> $a } map { $_->[$i]{begin} } @of;
+            $early += grep { $_->[$i]{end} < $last } @of;
         }
     }
     return $early // 0;
@@ -174,6 +260,81 @@ sub leaves_early {
 is(leaves_early(slurp($_)), 0, "$_: no warp leaves a barrier before all have come") for @kept;
 is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:9 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 0, 'two barriers as they should be');
 is(leaves_early("barrier,0,1,0,0,0,-1,0,0,0,,5:7 20:31\nbarrier,0,1,1,0,0,-1,0,0,0,,8:9 30:30\n"), 1, 'and one that is left early: seen');
+
+# ---- made-up events: a producer (warp 0), a consumer (warp 4), two stages, three k-tiles; in the order of a file
+
+my $right = <<'CSV';
+# chapter 07_warp_specialized
+# kernel pingpong: 5 tiles of 128 x 128 on 2 CTAs
+# source a <made-up> "GPU"
+# date 2026-01-02
+# commit abc
+# m 128
+# n 256
+# k 192
+# sms 2
+# ctas 2
+# unit cycles
+# units_a_second 2000000000
+# lost 7
+kind,cta,sm,warp,unit,index,stage,bytes,row,col,name,spans
+wait,0,0,0,0,0,0,0,0,0,empty,25:320
+wait,0,0,4,0,0,0,0,0,0,full,30:115
+wait,0,0,4,0,0,1,0,0,0,full,130:205
+wait,0,0,4,0,1,0,0,0,0,full,330:500
+wgmma_wait,0,0,4,0,0,-1,0,0,0,,510:602
+wgmma_wait,0,0,4,0,1,-1,0,0,0,,210:317
+store_wait,0,0,4,0,0,-1,0,0,0,,700:720
+epilogue,0,0,4,0,0,-1,0,0,0,,610:850
+tile,0,0,0,0,0,-1,0,3,4,,0:0
+tile,0,0,4,0,0,-1,0,3,4,,0:0
+cta,0,0,-1,0,0,-1,0,0,0,,0:900
+load,0,0,-1,0,0,0,4096,0,0,full,10:100 12:110 325:490
+load,0,0,-1,0,0,1,4096,0,0,full,20:200
+wgmma,0,0,-1,1,0,-1,0,0,0,,116:316
+wgmma,0,0,-1,1,1,-1,0,0,0,,206:416
+wgmma,0,0,-1,1,2,-1,0,0,0,,501:601
+CSV
+my $made = "$work/made.csv";
+# edited(FROM, TO): their text, which is then in the file, with the first FROM replaced.
+sub edited { my $text = $right =~ s/\Q$_[0]\E/$_[1]/r; Patches::store($made, $text); return $text }
+is(event_faults(edited('', '')), '', 'right events have no fault');
+is(runs("$draw kept $made", 'and are written'), $right, '... as they were read');
+for ([ 'takes no time', '610:850', '610:610', 'an epilogue that takes no time' ],
+    [ 'takes no time', ',4,,0:0', ',4,,0:1', 'the taking of a tile that takes time' ],
+    [ 'overlaps another', '510:602', '510:611', 'a wait that reaches into the epilogue' ],
+    [ 'outside of its CTA', '610:850', '610:901', 'an epilogue that ends after its CTA' ],
+    [ 'outside of its CTA', '0:900', '11:900', 'what begins before its CTA' ],
+    [ 'lands after the wait', '12:110', '12:116', 'a load that lands after the wait for it' ],
+    [ 'lands after the wait', '325:490', '325:501', 'a later load that does' ],
+    [ 'is not waited for', '130:205', '15:19', 'a load that nobody waits for' ]) {
+    my ($said, $from, $to, $name) = @$_;
+    like(event_faults(edited($from, $to)), qr/^$said/m, "is found: $name");
+}
+my @copies = map { "${right}copy,0,0,-1,1,0,-1,0,0,0,,5:60\ncopy_wait,0,0,1,0,0,-1,0,0,0,,10:$_\n" } 60, 59;
+is(event_faults($copies[0]), '', 'a group of copies that is waited for');
+like(event_faults($copies[1]), qr/^lands after the wait for it: copy /m, 'is found: one that lands after the wait for it');
+edited('', '');
+for (map { 60 + 45 * $_ } 0 .. 4) {
+    my $text = runs("COLUMNS=$_ $draw text $made", "drawn in $_ columns");
+    my ($longest) = sort { $b <=> $a } map { length } split /\n/, $text;
+    ok($text =~ /^[\n -~]*\z/ && $longest <= $_ && $longest + 20 > $_, "... which it fills, in ASCII alone") or diag($text);
+    like($text, qr/7\s+events\s+were\s+lost/, '... with what was lost');
+}
+like(runs("COLUMNS=200 $draw text $made", 'its figures'), qr/cycles x peak\): 68\.3 %/, '... FLOP of 128 x 256 x 192 / 5 in 900 cycles of 2048'); # 0.6827
+edited('# units_a_second 2000000000', '# units_a_second 0');
+unlike(runs("$draw text $made", 'steps are no cycles'), qr/cycles x peak/, '... and have no such figure');
+unlike(runs("$draw text tests/timeline/recorded/01_naive.csv", '01 has no tensor cores'), qr/tensor cores|peak/, '... and neither figure');
+# What is no such file is refused in a line.
+for ([ $right, '', 'an empty file' ], [ 'warp,', '', 'other columns' ], [ '# m ', '# colour ', 'another header' ],
+    [ 'epilogue,', 'epilogux,', 'an unknown kind' ], [ '610:850', '610:85', 'an end before the begin' ],
+    [ '10:100 ', '10:100,', 'something else between spans' ], [ '0:0', '', 'an event without its times' ],
+    [ substr($right, index($right, 'wait,')), '', 'no event at all' ]) {
+    my ($from, $to, $name) = @$_;
+    edited($from, $to);
+    my $said = `$draw text $made 2>&1`;
+    is(($? >> 8) . ' ' . ($said =~ tr/\n//), '2 1', "$name: refused in a line") or diag($said);
+}
 
 # ---- what the talk's pictures show
 
