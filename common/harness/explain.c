@@ -197,10 +197,8 @@ static GemmStatus find_kernel(Explanation *e, int row, int column) {
         GEMM_TRY(look_at(e, e->which - 1));
         status = find_cta(e, row, column);
     }
-    if (status == GEMM_WRONG) {
-        fprintf(stderr, "%s: no CTA writes C[%d][%d]\n", e->chapter->name, row, column);
-    }
-    return status;
+    return status == GEMM_WRONG ? gemm_fails(NULL, status, "%s: no CTA writes C[%d][%d]", e->chapter->name, row, column)
+                                : status;
 }
 
 /* Runs the cluster of the CTA until it has written the element. */
@@ -230,11 +228,10 @@ static GemmStatus find_accumulator(Explanation *e, ElementPath *path) {
     path->thread = high * 256 + low;
     if (path->index < 0 || path->index >= path->accumulators || low < 0 || high < 0 ||
         path->thread >= e->launch->block) {
-        fprintf(stderr,
-                "%s: C[%d][%d] is not the rounded value of one accumulator, and --explain-element follows nothing else "
-                "(--variant may choose another kernel)\n",
-                e->chapter->name, path->row, path->column);
-        return GEMM_WRONG;
+        return gemm_fails(NULL, GEMM_WRONG,
+                          "%s: C[%d][%d] is not the rounded value of one accumulator, and --explain-element follows "
+                          "nothing else (--variant may choose another kernel)",
+                          e->chapter->name, path->row, path->column);
     }
     return GEMM_OK;
 }
@@ -282,12 +279,11 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     }
     GEMM_TRY(trace(e, path));
     if (!path->is_right) {
-        fprintf(
-            stderr,
-            "%s: the path of C[%d][%d] at k = %d was not found: --explain-element follows an accumulator of A times B "
-            "that is stored as it is; this kernel exchanges A and B, or adds up parts (--variant may choose another)\n",
-            e->chapter->name, row, column, k);
-        return GEMM_WRONG;
+        return gemm_fails(NULL, GEMM_WRONG,
+                          "%s: the path of C[%d][%d] at k = %d was not found: --explain-element follows an accumulator "
+                          "of A times B that is stored as it is; this kernel exchanges A and B, or adds up parts "
+                          "(--variant may choose another)",
+                          e->chapter->name, row, column, k);
     }
     return GEMM_OK;
 }
@@ -547,17 +543,13 @@ static int compare_products(const void *x, const void *y) {
     const ProductFact *p = x, *q = y;
     uint32_t pa = wgmma_descriptor_decode(p->a).start, qa = wgmma_descriptor_decode(q->a).start;
     uint32_t pb = wgmma_descriptor_decode(p->b).start, qb = wgmma_descriptor_decode(q->b).start;
-    const uint32_t order[][2] = {{(uint32_t)p->warpgroup, (uint32_t)q->warpgroup},
-                                 {pb / 128, qb / 128},
-                                 {pa / 128, qa / 128},
-                                 {pa, qa},
-                                 {pb, qb}};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (order[i][0] != order[i][1]) {
-            return order[i][0] < order[i][1] ? -1 : 1;
-        }
+    const int order[] = {p->warpgroup - q->warpgroup, (int)(pb / 128) - (int)(qb / 128),
+                         (int)(pa / 128) - (int)(qa / 128), (int)pa - (int)qa, (int)pb - (int)qb};
+    int i = 0;
+    while (i < 4 && order[i] == 0) {
+        i++;
     }
-    return 0;
+    return order[i];
 }
 
 /* One line for the products that begin in the same 128-byte row. */
@@ -827,18 +819,16 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
         }
     }
     if (options->explain_element && kind_of(chapter) != KIND_BF16) {
-        fprintf(stderr,
-                "--explain-element: it follows a bf16 of A and one of B to their sum in C, and %s multiplies %s; "
-                "--explain is accepted\n",
-                chapter->name, kind_record(kind_of(chapter))->name);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE,
+                          "--explain-element: it follows a bf16 of A and one of B to their sum in C, and %s multiplies "
+                          "%s; --explain is accepted",
+                          chapter->name, kind_record(kind_of(chapter))->name);
     }
     if (options->explain_element && chapter->needs == NEEDS_SM100A) {
-        fprintf(stderr,
-                "--explain-element: it does not follow sums in tensor memory, where %s has them; --explain is "
-                "accepted\n",
-                chapter->name);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE,
+                          "--explain-element: it does not follow sums in tensor memory, where %s has them; --explain "
+                          "is accepted",
+                          chapter->name);
     }
     static Explanation e; /* a Problem stays where it was opened */
     Shape asked = options->shape;

@@ -83,12 +83,13 @@ static GemmStatus set_stage(const Options *options, Stage *stage) {
 
 enum { COMMAND_SIZE = 512, PAD_TO_FIND_BUGS = 8 };
 
-static void append(char text[COMMAND_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(char text[COMMAND_SIZE], const char *format, ...) {
+/* Appends an option, if it is `given`. */
+static void append(char text[COMMAND_SIZE], int given, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char text[COMMAND_SIZE], int given, const char *format, ...) {
     size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + used, COMMAND_SIZE - used, format, arguments);
+    vsnprintf(text + used, given ? COMMAND_SIZE - used : 1, format, arguments);
     va_end(arguments);
 }
 
@@ -96,48 +97,25 @@ static void append(char text[COMMAND_SIZE], const char *format, ...) {
  * the reader has to see. */
 static void replay_options(const Options *options, const ChapterRun *run, uint64_t seed, char text[COMMAND_SIZE]) {
     const Problem *problem = run->problem;
+    const Shape *shape = &problem->shape;
     const Tuning *tuning = &run->beyond.tuning;
+    const Heads heads = has_heads(shape->kind) ? kind_heads(shape) : (Heads){0};
     text[0] = 0;
-    append(text, "--m %d --n %d --k %d", problem->shape.m, problem->shape.n, problem->shape.k);
-    if (options->shape.pad >= 0) {
-        append(text, " --pad %d", options->shape.pad);
-    }
-    if (problem->shape.experts > 1) {
-        append(text, " --experts %d", problem->shape.experts);
-    }
-    if (has_heads(problem->shape.kind)) {
-        Heads heads = kind_heads(&problem->shape);
-        append(text, " --head-size %d --kv-heads %d --batches %d%s", heads.size, heads.kv, heads.batches,
-               heads.causal ? " --causal" : "");
-        if (heads.window) {
-            append(text, " --window %d", heads.window);
-        }
-    }
-    if (tuning->variant) {
-        append(text, " --variant %s", tuning->variant);
-    }
-    if (tuning->tile_group) {
-        append(text, " --tile-group %d", tuning->tile_group);
-    }
-    if (tuning->meet) {
-        append(text, " --meet %s", tuning->meet == CHOICE_YES ? "yes" : "no");
-    }
-    if (options->sms != DEFAULT_MODEL_SMS) {
-        append(text, " --sms %d", options->sms);
-    }
-    if (options->shared != DEFAULT_MODEL_SHARED) {
-        append(text, " --shared %d", options->shared);
-    }
-    if (problem->seed != 1) {
-        append(text, " --seed %llu", (unsigned long long)problem->seed);
-    }
-    if (problem->data != DATA_INTEGERS) {
-        append(text, " --data %s", data_names[problem->data]);
-    }
-    append(text, " --policy %s", policy_names[options->policy]);
-    if (seed != 1) {
-        append(text, " --schedule-seed %llu", (unsigned long long)seed);
-    }
+    append(text, 1, "--m %d --n %d --k %d", shape->m, shape->n, shape->k);
+    append(text, options->shape.pad >= 0, " --pad %d", options->shape.pad);
+    append(text, shape->experts > 1, " --experts %d", shape->experts);
+    append(text, heads.size, " --head-size %d --kv-heads %d --batches %d%s", heads.size, heads.kv, heads.batches,
+           heads.causal ? " --causal" : "");
+    append(text, heads.window, " --window %d", heads.window);
+    append(text, tuning->variant != NULL, " --variant %s", tuning->variant ? tuning->variant : "");
+    append(text, tuning->tile_group, " --tile-group %d", tuning->tile_group);
+    append(text, tuning->meet, " --meet %s", tuning->meet == CHOICE_YES ? "yes" : "no");
+    append(text, options->sms != DEFAULT_MODEL_SMS, " --sms %d", options->sms);
+    append(text, options->shared != DEFAULT_MODEL_SHARED, " --shared %d", options->shared);
+    append(text, problem->seed != 1, " --seed %llu", (unsigned long long)problem->seed);
+    append(text, problem->data != DATA_INTEGERS, " --data %s", data_names[problem->data]);
+    append(text, 1, " --policy %s", policy_names[options->policy]);
+    append(text, seed != 1, " --schedule-seed %llu", (unsigned long long)seed);
 }
 
 /* Behind a wrong result of the model: the command that draws it. */
@@ -241,41 +219,25 @@ static int take_turns(int variants, int policies) { return variants > 16 && coun
 
 static void print_round(const Options *options, int policies, int variants, int all) {
     const Shape *shape = &options->shape;
-    printf("right    %d x %d x %d", shape->m, shape->n, shape->k);
-    if (options->sms != DEFAULT_MODEL_SMS) {
-        printf(" on %d SMs", options->sms);
-    }
-    if (options->shared != DEFAULT_MODEL_SHARED) {
-        printf(" with --shared %d", options->shared);
-    }
-    printf(": integers %s, --policy", kind_is_exact(shape->kind, DATA_INTEGERS) ? "exact" : "within tolerance");
+    const Heads heads = shape->heads.size ? kind_heads(shape) : (Heads){0};
+    char text[COMMAND_SIZE] = "";
+    append(text, options->sms != DEFAULT_MODEL_SMS, " on %d SMs", options->sms);
+    append(text, options->shared != DEFAULT_MODEL_SHARED, " with --shared %d", options->shared);
+    append(text, 1, ": integers %s, --policy",
+           kind_is_exact(shape->kind, DATA_INTEGERS) ? "exact" : "within tolerance");
     const char *before = " ";
     for (int policy = 0; policy_names[policy]; policy++) {
-        if (policies >> policy & 1) {
-            printf("%s%s", before, policy_names[policy]);
-            before = ", ";
-        }
+        append(text, policies >> policy & 1, "%s%s", before, policy_names[policy]);
+        before = policies >> policy & 1 ? ", " : before;
     }
-    if (options->tuning.meet == CHOICE_YES) {
-        printf(", --meet yes");
-    }
-    if (variants) {
-        if (variants < all) {
-            printf(", %d of", variants);
-        } else {
-            printf(", each of");
-        }
-        printf(take_turns(variants, policies) ? " %d variants in turns" : " %d variants", all);
-    }
-    if (shape->experts > 1) {
-        printf(", %d experts", shape->experts);
-    }
-    if (shape->heads.size) {
-        Heads heads = kind_heads(shape);
-        printf(", heads of %d, %d of K and V, %d batch%s%s", heads.size, heads.kv, heads.batches,
-               heads.batches > 1 ? "es" : "", heads.causal ? ", causal" : "");
-    }
-    printf("\n");
+    append(text, options->tuning.meet == CHOICE_YES, ", --meet yes");
+    append(text, variants && variants < all, ", %d of", variants);
+    append(text, variants && variants == all, ", each of");
+    append(text, variants, " %d variants%s", all, take_turns(variants, policies) ? " in turns" : "");
+    append(text, shape->experts > 1, ", %d experts", shape->experts);
+    append(text, heads.size, ", heads of %d, %d of K and V, %d batch%s%s", heads.size, heads.kv, heads.batches,
+           heads.batches > 1 ? "es" : "", heads.causal ? ", causal" : "");
+    printf("right    %d x %d x %d%s\n", shape->m, shape->n, shape->k, text);
 }
 
 /* One size, in all its policies, and each kernel, the next one with another way of sharing. */

@@ -2,10 +2,9 @@
  * needs no header of it and running does not need the library. */
 #include "nvml.h"
 
+#include "cublas.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     NVML_CLOCK_SM = 1,
@@ -40,11 +39,6 @@ struct Nvml {
     int (*fields)(NvmlDevice device, int count, NvmlFieldValue *values);
 };
 
-static void find(const Nvml *nvml, void *function, const char *name) {
-    void *symbol = dlsym(nvml->library, name);
-    memcpy(function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
-}
-
 Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
     Nvml *nvml = calloc(1, sizeof *nvml);
     if (!nvml) {
@@ -57,15 +51,15 @@ Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
         free(nvml);
         return NULL;
     }
-    find(nvml, &nvml->init, "nvmlInit_v2");
-    find(nvml, &nvml->shutdown, "nvmlShutdown");
-    find(nvml, &nvml->handle_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
-    find(nvml, &nvml->driver_version, "nvmlSystemGetDriverVersion");
-    find(nvml, &nvml->clock, "nvmlDeviceGetClockInfo");
-    find(nvml, &nvml->max_clock, "nvmlDeviceGetMaxClockInfo");
-    find(nvml, &nvml->power, "nvmlDeviceGetPowerUsage");
-    find(nvml, &nvml->energy, "nvmlDeviceGetTotalEnergyConsumption");
-    find(nvml, &nvml->fields, "nvmlDeviceGetFieldValues");
+    find_function(nvml->library, &nvml->init, "nvmlInit_v2");
+    find_function(nvml->library, &nvml->shutdown, "nvmlShutdown");
+    find_function(nvml->library, &nvml->handle_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
+    find_function(nvml->library, &nvml->driver_version, "nvmlSystemGetDriverVersion");
+    find_function(nvml->library, &nvml->clock, "nvmlDeviceGetClockInfo");
+    find_function(nvml->library, &nvml->max_clock, "nvmlDeviceGetMaxClockInfo");
+    find_function(nvml->library, &nvml->power, "nvmlDeviceGetPowerUsage");
+    find_function(nvml->library, &nvml->energy, "nvmlDeviceGetTotalEnergyConsumption");
+    find_function(nvml->library, &nvml->fields, "nvmlDeviceGetFieldValues");
     int error = nvml->init && nvml->shutdown && nvml->handle_by_pci ? nvml->init() : -1;
     if (error) {
         snprintf(why, why_size, "libnvidia-ml.so.1 does not start (%d)", error);

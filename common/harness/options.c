@@ -14,14 +14,12 @@ const char *const policy_names[5] = {"eager", "lazy", "random", "pct", NULL};
 /* What an option does to a member of Options. */
 typedef enum {
     SETS,  /* to `least` */
-    TAKES, /* an int from `least` to `most`; the value may be left out where getopt_long() allows it */
+    TAKES, /* an int from `least` to `most`, a multiple of `multiple`; left out where getopt_long() allows it */
     TAKES_SEED,
     TAKES_FILE,
     TAKES_VARIANT,
     TAKES_NAME, /* its index in `names`, of which those from `least` on are accepted */
     TAKES_DATA,
-    TAKES_PAD,
-    TAKES_HEAD_SIZE,
     TAKES_ELEMENT,
 } Effect;
 
@@ -33,6 +31,7 @@ typedef struct {
     int least, most;
     const char *const *names;
     size_t given; /* another member, which becomes 1; 0: none */
+    int multiple; /* 0: any number */
 } OptionRow;
 
 #define AT(member) .at = offsetof(Options, member)
@@ -48,9 +47,9 @@ static const OptionRow rows[] = {
     {"bench", optional_argument, TAKES, AT(rounds), 1, MAX_ROUNDS, GIVEN(bench)}, /* CHOICE_YES */
     {"no-bench", no_argument, SETS, AT(bench), CHOICE_NO},
     {"data", required_argument, TAKES_DATA, AT(data), 0, 0, data_names, GIVEN(data_given)},
-    {"pad", required_argument, TAKES_PAD, AT(shape.pad), 0, MAX_PAD},
+    {"pad", required_argument, TAKES, AT(shape.pad), 0, MAX_PAD, .multiple = 8}, /* rows are 16-byte aligned */
     {"experts", required_argument, TAKES, AT(shape.experts), 1, MAX_EXPERTS},
-    {"head-size", required_argument, TAKES_HEAD_SIZE, AT(shape.heads.size), 64, 128},
+    {"head-size", required_argument, TAKES, AT(shape.heads.size), 64, 128, .multiple = 64},
     {"kv-heads", required_argument, TAKES, AT(shape.heads.kv), 1, MAX_SIZE},
     {"batches", required_argument, TAKES, AT(shape.heads.batches), 1, MAX_SIZE},
     {"causal", no_argument, SETS, AT(shape.heads.causal), 1},
@@ -248,7 +247,15 @@ static int take_option(const OptionRow *row, const char *value, Options *options
     }
     switch (row->effect) {
     case SETS: *number = row->least; return 1;
-    case TAKES: return !value || parse_int(name, value, row->least, row->most, number, message);
+    case TAKES:
+        if (!value || !parse_int(name, value, row->least, row->most, number, message)) {
+            return !value;
+        }
+        if (row->multiple && *number % row->multiple) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: %d is not accepted; multiples of %d from %d to %d are", name,
+                     *number, row->multiple, row->least, row->most);
+        }
+        return !message[0];
     case TAKES_SEED: return parse_number(name, value, 0, UINT64_MAX, at, message);
     case TAKES_FILE: return parse_file(name, value, at, message);
     case TAKES_VARIANT: options->tuning.variant = value; return 1;
@@ -260,23 +267,6 @@ static int take_option(const OptionRow *row, const char *value, Options *options
         index = parse_name(name, value, row->names, 0, message);
         options->data = index < 0 ? 0 : 1u << index;
         return index >= 0;
-    case TAKES_PAD:
-        if (!parse_int(name, value, row->least, row->most, number, message)) {
-            return 0;
-        }
-        if (*number % 8) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE, "--pad: %d is not a multiple of 8, as 16-byte aligned rows need",
-                     *number);
-        }
-        return *number % 8 == 0;
-    case TAKES_HEAD_SIZE:
-        if (!parse_int(name, value, row->least, row->most, number, message)) {
-            return 0;
-        }
-        if (*number % 64) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE, "--head-size: %d is not accepted; 64 and 128 are", *number);
-        }
-        return *number % 64 == 0;
     default: options->explain = 1; return parse_element(value, options->element, message);
     }
 }
@@ -296,35 +286,32 @@ int options_trace(const Options *options) {
 
 /* Combinations that make no sense. Returns 1, or 0 and a message. */
 static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
-    const char *fault = NULL;
-    if (options->repeat > 1 && !options->check) {
-        fault = "--repeat: it counts checked launches, and --no-check leaves none";
-    } else if (options->explain && options->bench == CHOICE_YES) {
-        fault = "--bench: there are no figures with --explain";
-    } else if (options->explain && options_trace(options)) {
-        fault = "--timeline, --trace: --explain records no launch: leave out one of them";
-    } else if (options_trace(options) && options->bench == CHOICE_YES) {
-        fault = "--timeline, --trace: a recorded launch is slower than others and is not timed: leave out --bench";
-    } else if (options_trace(options) && (options->repeat > 1 || options->schedules > 1)) {
-        fault = "--timeline, --trace: one launch is recorded, not several: leave out --repeat and --schedules";
-    } else if (options->on == ON_MODEL && options->bench == CHOICE_YES) {
-        fault = "--bench: only a GPU can be timed, not --on model";
-    } else if (options->on == ON_GPU && options->count) {
-        fault = "--count: only the CPU model counts, not --on gpu";
-    } else if (options->on == ON_GPU && options->steps) {
-        fault = "--steps: only the CPU model writes them, not --on gpu";
-    } else if (options->on == ON_GPU && options->tensor_core_sums) {
-        fault = "--tensor-core-sums: a GPU has no others; only the CPU model can choose, not --on gpu";
-    } else if (options->data_given && options->data == 1u << DATA_INTEGERS && options->shape.k > MAX_EXACT_K) {
+    const int traced = options_trace(options), timed = options->bench == CHOICE_YES, on_gpu = options->on == ON_GPU;
+    const struct {
+        int is_one;
+        const char *fault;
+    } faults[] = {
+        {options->repeat > 1 && !options->check, "--repeat: it counts checked launches, and --no-check leaves none"},
+        {options->explain && timed, "--bench: there are no figures with --explain"},
+        {options->explain && traced, "--timeline, --trace: --explain records no launch: leave out one of them"},
+        {traced && timed, "--timeline, --trace: a recorded launch is slower than others: leave out --bench"},
+        {traced && (options->repeat > 1 || options->schedules > 1),
+         "--timeline, --trace: one launch is recorded, not several: leave out --repeat and --schedules"},
+        {options->on == ON_MODEL && timed, "--bench: only a GPU can be timed, not --on model"},
+        {on_gpu && options->count, "--count: only the CPU model counts, not --on gpu"},
+        {on_gpu && options->steps, "--steps: only the CPU model writes them, not --on gpu"},
+        {on_gpu && options->tensor_core_sums,
+         "--tensor-core-sums: a GPU has no others; only the CPU model can choose, not --on gpu"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0] && !message[0]; i++) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s", faults[i].is_one ? faults[i].fault : "");
+    }
+    if (!message[0] && options->data_given && options->data == 1u << DATA_INTEGERS && options->shape.k > MAX_EXACT_K) {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
                  "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d",
                  options->shape.k, MAX_EXACT_K);
-        return 0;
     }
-    if (fault) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s", fault);
-    }
-    return !fault;
+    return !message[0];
 }
 
 int parse_options(int argc, char *const argv[], Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
