@@ -83,11 +83,8 @@ static GemmStatus model_allocate(Buffer *buffer, size_t bytes, const char *name)
     buffer->name = name;
     buffer->bytes = bytes;
     buffer->data = bytes ? model_global_alloc(bytes, name) : NULL;
-    if (bytes && !buffer->data) {
-        fprintf(stderr, "out of memory: %zu bytes for %s\n", bytes, name);
-        return GEMM_DEVICE;
-    }
-    return GEMM_OK;
+    return bytes && !buffer->data ? gemm_fails(NULL, GEMM_DEVICE, "out of memory: %zu bytes for %s", bytes, name)
+                                  : GEMM_OK;
 }
 
 static void model_release(Buffer *buffer) {

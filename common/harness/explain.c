@@ -378,8 +378,6 @@ static int ptxas_registers(const Explanation *e, char *why, size_t size) {
 #endif
 }
 
-static int least(int a, int b) { return a < b ? a : b; }
-
 static int compare_registers(const void *x, const void *y) {
     return ((const RegisterFact *)x)->warpgroup - ((const RegisterFact *)y)->warpgroup;
 }
@@ -403,15 +401,15 @@ static int print_resources(const Explanation *e) {
         print_place(r->place);
         printf("\n");
     }
-    int by_threads = least(SM_THREADS / l->block, SM_CTAS), by_shared = SM_SHARED / (l->shared_bytes + CTA_RESERVED);
-    int ctas = least(by_threads, by_shared);
+    int by_threads = min_int(SM_THREADS / l->block, SM_CTAS), by_shared = SM_SHARED / (l->shared_bytes + CTA_RESERVED);
+    int ctas = min_int(by_threads, by_shared);
     printf("on an SM   %d CTAs fit by their threads, %d by their shared memory", by_threads, by_shared);
     if (registers > 0) {
         int by_registers = SM_REGISTERS / ((registers + 7) / 8 * 8 * l->block);
-        ctas = least(ctas, by_registers);
+        ctas = min_int(ctas, by_registers);
         printf(", %d by their registers", by_registers);
     } else if (asked > 0) {
-        ctas = least(ctas, asked);
+        ctas = min_int(ctas, asked);
         printf("; __launch_bounds__ asks ptxas for registers that let %d in", asked);
     }
     printf(": %d\n", ctas);
@@ -633,7 +631,7 @@ static Wave print_picture(const Explanation *e, int ctas, int bm, int bn, int dr
 static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
     const Gemm *g = &e->gemm;
     const ModelObserver *l = e->launch;
-    int ctas = least(l->grid, g->sm_count * ctas_per_sm) / l->cluster * l->cluster;
+    int ctas = min_int(l->grid, g->sm_count * ctas_per_sm) / l->cluster * l->cluster;
     forget(e, e->seen);
     for (int cta = 0; cta < ctas; cta += l->cluster) {
         e->seen->stop_at_tile = cta == 0 ? SHOWN_TILES : 1;
@@ -676,7 +674,7 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
     double a_bytes = (double)bm * g->k * element_bytes(e), b_bytes = (double)bn * g->k * element_bytes(e);
     printf("           the first wave reads %d panel%s of A (%d rows) and %d of B (%d rows): %.1f MiB\n", wave.rows,
            wave.rows == 1 ? "" : "s", bm, wave.columns, bn, (wave.rows * a_bytes + wave.columns * b_bytes) / (1 << 20));
-    int rows = ceil_div(wave.ctas, tiles_n), columns = least(wave.ctas, tiles_n);
+    int rows = ceil_div(wave.ctas, tiles_n), columns = min_int(wave.ctas, tiles_n);
     if (rows != wave.rows || columns != wave.columns) {
         printf("           walked row by row, these %d tiles would read %d and %d: %.1f MiB\n", wave.ctas, rows,
                columns, (rows * a_bytes + columns * b_bytes) / (1 << 20));
@@ -700,7 +698,7 @@ static GemmStatus print_kernel(Explanation *e) {
     /* One CTA, with enough k-tiles to go once around the ring; a persistent one not through all of its tiles. */
     forget(e, e->seen);
     e->seen->stop_at_tile = SHORT_K_TILES;
-    GEMM_TRY(launch(e, e->seen, least(e->gemm.k, SHORT_K), 0, l->cluster));
+    GEMM_TRY(launch(e, e->seen, min_int(e->gemm.k, SHORT_K), 0, l->cluster));
     int ctas = print_resources(e);
     print_shared(e);
     print_copies(e);

@@ -264,8 +264,7 @@ static GemmStatus gpu_reference(const ReferencePart *part, double *expected, flo
     }
     size_t tiles = (size_t)ceil_div(part->end_row - part->first_row, TILE) * (size_t)ceil_div(part->gemm.n, TILE);
     if (tiles > INT_MAX) {
-        fprintf(stderr, "the reference has %zu tiles; a grid has at most %d CTAs\n", tiles, INT_MAX);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "the reference has %zu tiles; a grid has at most %d CTAs", tiles, INT_MAX);
     }
     reference_kernel<<<(unsigned)tiles, SIDE * SIDE, 0, stream>>>(*part, expected, magnitude);
     return cuda_status(cudaGetLastError(), "reference_kernel", NULL);

@@ -7,8 +7,8 @@ int hello_model(void);
 
 static const char *const accepted[] = {"--on", "--policy", "--schedule-seed", "--barriers", "--help", NULL};
 
-/* Prints a line and returns 0 if an option is none of a hello program's. */
-static int all_are_accepted(int argc, char *argv[]) {
+/* Refuses an option that is none of a hello program's. */
+static GemmStatus refuse_others(int argc, char *argv[]) {
     for (int i = 1; i < argc; i++) {
         int known = strncmp(argv[i], "--", 2) != 0;
         for (int j = 0; accepted[j]; j++) {
@@ -16,24 +16,21 @@ static int all_are_accepted(int argc, char *argv[]) {
                 strcspn(argv[i], "=") == strlen(accepted[j]) && strncmp(argv[i], accepted[j], strlen(accepted[j])) == 0;
         }
         if (!known) {
-            fprintf(stderr,
-                    "%s: accepted are --on gpu|model, and on the model --policy NAME, --schedule-seed S, --barriers\n",
-                    argv[i]);
-            return 0;
+            return gemm_fails(
+                NULL, GEMM_USAGE,
+                "%s: accepted are --on gpu|model, and on the model --policy NAME, --schedule-seed S, --barriers",
+                argv[i]);
         }
     }
-    return 1;
+    return GEMM_OK;
 }
 
 int main(int argc, char *argv[]) {
     Options options;
     char message[OPTIONS_MESSAGE_SIZE];
-    if (!all_are_accepted(argc, argv)) {
-        return GEMM_USAGE;
-    }
+    GEMM_TRY(refuse_others(argc, argv));
     if (!parse_options(argc, argv, &options, message)) {
-        fprintf(stderr, "%s\n", message);
-        return GEMM_USAGE;
+        return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
     if (options.help) {
         printf("usage: %s [--on gpu|model] [--policy eager|lazy|random|pct] [--schedule-seed S] [--barriers]\n",
@@ -60,7 +57,8 @@ int main(int argc, char *argv[]) {
         return end_output((GemmStatus)status);
     }
 #ifdef GEMM_NO_GPU
-    fprintf(stderr, "it was built without nvcc and so without its GPU code\n");
-#endif
+    return gemm_fails(NULL, GEMM_DEVICE, "it was built without nvcc and so without its GPU code");
+#else
     return GEMM_DEVICE;
+#endif
 }

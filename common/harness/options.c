@@ -19,7 +19,7 @@ typedef enum {
     TAKES_FILE,
     TAKES_VARIANT,
     TAKES_NAME, /* its index in `names`, of which those from `least` on are accepted */
-    TAKES_DATA,
+    TAKES_DATA, /* 1 << its index */
     TAKES_ELEMENT,
 } Effect;
 
@@ -191,14 +191,6 @@ static int parse_name(const char *option, const char *text, const char *const *n
     return -1;
 }
 
-static int parse_file(const char *option, const char *value, const char **file, char message[OPTIONS_MESSAGE_SIZE]) {
-    *file = value;
-    if (!*value) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: the file name is empty", option);
-    }
-    return *value != 0;
-}
-
 static void set_defaults(Options *options) {
     memset(options, 0, sizeof *options);
     options->seed = 1;
@@ -257,15 +249,17 @@ static int take_option(const OptionRow *row, const char *value, Options *options
         }
         return !message[0];
     case TAKES_SEED: return parse_number(name, value, 0, UINT64_MAX, at, message);
-    case TAKES_FILE: return parse_file(name, value, at, message);
+    case TAKES_FILE:
+        *(const char **)at = value;
+        if (!*value) {
+            snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: the file name is empty", name);
+        }
+        return *value != 0;
     case TAKES_VARIANT: options->tuning.variant = value; return 1;
     case TAKES_NAME:
-        index = parse_name(name, value, row->names, row->least, message);
-        *number = index;
-        return index >= 0;
     case TAKES_DATA:
-        index = parse_name(name, value, row->names, 0, message);
-        options->data = index < 0 ? 0 : 1u << index;
+        index = parse_name(name, value, row->names, row->least, message);
+        *number = index >= 0 && row->effect == TAKES_DATA ? 1 << index : index;
         return index >= 0;
     default: options->explain = 1; return parse_element(value, options->element, message);
     }

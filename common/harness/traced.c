@@ -120,12 +120,9 @@ GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterR
     if (run->chapter->variants) {
         describe_choice(run->chapter->variants, &run->gemm, recording.kernel, sizeof recording.kernel);
     }
-    problem->data = problem->gemm.k <= MAX_EXACT_K ? DATA_INTEGERS : DATA_NORMAL;
-    if (options->data_given) {
-        problem->data = options->data >> DATA_ZEROS & 1    ? DATA_ZEROS
-                        : options->data >> DATA_NORMAL & 1 ? DATA_NORMAL
-                                                           : DATA_INTEGERS;
-    }
+    problem->data = options->data_given              ? (DataKind)__builtin_ctz(options->data)
+                    : problem->gemm.k <= MAX_EXACT_K ? DATA_INTEGERS
+                                                     : DATA_NORMAL;
     GemmStatus status = GEMM_USAGE;
     if (outputs_open(outputs)) {
         status = record(options, run, problem, &recording.trace);

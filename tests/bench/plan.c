@@ -155,12 +155,7 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     if (!parse_options(argc, argv, &row->options, message)) {
         return 0;
     }
-    row->data = DATA_NORMAL;
-    for (int kind = 0; kind < DATA_KINDS && row->options.data_given; kind++) {
-        if (row->options.data >> kind & 1) {
-            row->data = (DataKind)kind;
-        }
-    }
+    row->data = row->options.data_given ? (DataKind)__builtin_ctz(row->options.data) : DATA_NORMAL;
     return 1;
 }
 
