@@ -107,35 +107,24 @@ static int is_right(const uint16_t *c, const float *a, const float *b, int m, in
 /* Of all bits, in their order. */
 static uint64_t checksum(const uint16_t *c, int m, int n) {
     uint64_t sum = 0;
-    for (int row = 0; row < m; row++) {
-        for (int col = 0; col < n; col++) {
-            sum += ((uint64_t)row * (uint64_t)n + (uint64_t)col + 1) * c[(size_t)row * padded(n) + col];
-        }
+    for (int i = 0; i < m * n; i++) {
+        sum += ((uint64_t)i + 1) * c[(size_t)(i / n) * padded(n) + i % n];
     }
     return sum;
-}
-
-/* What is in c on the device. */
-static uint16_t *copied(const void *c, size_t bytes) {
-    uint16_t *host = malloc(bytes);
-    must(host == NULL ? cudaErrorMemoryAllocation : cudaMemcpy(host, c, bytes, cudaMemcpyDeviceToHost),
-         "a copy to the host");
-    return host;
 }
 
 /* Writes the plan for p's sizes to p->plan: one that is known, or a new one, which is measured. */
 static void find_plan(const Gemm09 *handle, Gemm09Problem *p) {
     char text[GEMM09_TEXT_BYTES];
-    for (size_t i = 0; i < planned; i++) {
-        const Gemm09Problem *q = &plans[i];
-        if (q->m == p->m && q->n == p->n && q->k == p->k && q->lda == p->lda && q->ldb == p->ldb && q->ldc == p->ldc) {
-            p->plan = q->plan;
-            return;
-        }
+    for (const Gemm09Problem *q = plans; q < plans + planned && p->plan == 0; q++) {
+        int same = q->m == p->m && q->n == p->n && q->k == p->k && q->lda == p->lda && q->ldb == p->ldb;
+        p->plan = same && q->ldc == p->ldc ? q->plan : 0;
     }
-    must09(gemm09_plan(handle, p, text, sizeof text), text);
-    if (planned < SIZES) {
-        plans[planned++] = *p;
+    if (p->plan == 0) {
+        must09(gemm09_plan(handle, p, text, sizeof text), text);
+        if (planned < SIZES) {
+            plans[planned++] = *p;
+        }
     }
 }
 
@@ -144,9 +133,10 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
     Matrix a = filled(m, k, 1), b = filled(n, k, 2);
     void *c[STREAMS];
     Gemm09Problem p[STREAMS];
-    uint64_t sum[2][STREAMS];
+    uint64_t sum[2][STREAMS] = {{0}};
     size_t bytes = (size_t)m * padded(n) * 2;
-    int right = 1;
+    uint16_t *host = malloc(bytes);
+    int right = host != NULL;
     for (int i = 0; i < STREAMS; i++) {
         must(cudaMalloc(&c[i], bytes), "an allocation");
         p[i] = (Gemm09Problem){.m = m, .n = n, .k = k};
@@ -163,13 +153,12 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
             }
             must09(gemm09_launch(handle, &p[i], text, sizeof text), text);
         }
-        for (int i = 0; i < STREAMS; i++) {
+        for (int i = 0; i < STREAMS && right; i++) {
             must(cudaStreamSynchronize(streams[i]), "the multiplication");
-            uint16_t *host = copied(c[i], bytes);
+            must(cudaMemcpy(host, c[i], bytes, cudaMemcpyDeviceToHost), "a copy to the host");
             sum[by_plan][i] = checksum(host, m, n);
-            /* The sum in fp64 takes the host most of its time, so the other streams only have to have the same bits. */
-            right = right && (i == 0 ? is_right(host, a.host, b.host, m, n, k) : sum[by_plan][i] == sum[by_plan][0]);
-            free(host);
+            /* The sums in fp64 take the longest here, so the other streams only have to have the same bits. */
+            right = i == 0 ? is_right(host, a.host, b.host, m, n, k) : sum[by_plan][i] == sum[by_plan][0];
         }
     }
     printf("%d x %d x %d: %s, checksum %016llx, by its plan %016llx\n", m, n, k, right ? "right" : "WRONG",
@@ -179,8 +168,7 @@ static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspac
     }
     must(cudaFree(a.device), "cudaFree");
     must(cudaFree(b.device), "cudaFree");
-    free(a.host);
-    free(b.host);
+    free(a.host), free(b.host), free(host);
     return right;
 }
 

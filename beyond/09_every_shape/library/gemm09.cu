@@ -32,7 +32,9 @@ static __thread struct {
     GemmError error;
 } current;
 
-#define report(...) gemm_fails(&current.error, GEMM_USAGE, __VA_ARGS__)
+/* Notes what is wrong with an argument; 0, which is what the checks below return then. */
+#define refused(...) is_ok(gemm_fails(&current.error, GEMM_USAGE, __VA_ARGS__))
+static int is_ok(GemmStatus status) { return status == GEMM_OK; }
 
 /* In place of those of common/device/card.h, which keep what they have read in variables that all threads share. */
 #define OWN_CARD
@@ -78,23 +80,26 @@ static int succeeded(cudaError_t error) {
     return error == cudaSuccess;
 }
 
-/* The functions below return 1 if the argument is accepted, else 0 and a text. */
+/* The functions below return 1 if the argument is accepted; otherwise 0, and the text says why. */
+
+/* Is it given, though it may not be NULL? */
+static int is_given(const char *name, const void *argument, const char *accepted) {
+    return argument != NULL || refused("%s is NULL: accepted is %s", name, accepted);
+}
+
+static int size_is_possible(int64_t size) { return size >= 1 && size <= GEMM09_MAX_SIZE; }
+static int ld_is_possible(int64_t ld, int64_t cols) { return ld >= cols && ld % 8 == 0 && ld <= MAX_LD; }
 
 static int size_fits(const char *name, int64_t size) {
-    if (size < 1 || size > GEMM09_MAX_SIZE) {
-        report("%s is %lld: accepted are 1 to %d", name, (long long)size, (int)GEMM09_MAX_SIZE);
-        return 0;
-    }
-    return 1;
+    return size_is_possible(size) ||
+           refused("%s is %lld: accepted are 1 to %d", name, (long long)size, (int)GEMM09_MAX_SIZE);
 }
 
 static int address_fits(const char *name, const void *address) {
-    if (address == NULL || (uintptr_t)address % 16 != 0) {
-        report(address == NULL ? "%s is NULL: accepted are multiples of 16" : "%s is %p: accepted are multiples of 16",
-               name, address);
-        return 0;
+    if (address == NULL) {
+        return refused("%s is NULL: accepted are multiples of 16", name);
     }
-    return 1;
+    return (uintptr_t)address % 16 == 0 || refused("%s is %p: accepted are multiples of 16", name, address);
 }
 
 static int matrix_fits(const char *name, const void *address, const char *rows_name, int64_t rows,
@@ -102,23 +107,18 @@ static int matrix_fits(const char *name, const void *address, const char *rows_n
     if (!address_fits(name, address)) {
         return 0;
     }
-    if (ld < cols || ld % 8 != 0 || ld > MAX_LD) {
-        report("ld%s is %lld: accepted are multiples of 8 from %s = %lld to %lld", name, (long long)ld, cols_name,
-               (long long)cols, (long long)MAX_LD);
-        return 0;
+    if (!ld_is_possible(ld, cols)) {
+        return refused("ld%s is %lld: accepted are multiples of 8 from %s = %lld to %lld", name, (long long)ld,
+                       cols_name, (long long)cols, (long long)MAX_LD);
     }
-    if (rows > MAX_BYTES / (int64_t)sizeof(bf16) / ld) {
-        report("%s has %s = %lld rows of ld%s = %lld elements: accepted are up to 2^38 bytes", name, rows_name,
-               (long long)rows, name, (long long)ld);
-        return 0;
-    }
-    return 1;
+    return rows <= MAX_BYTES / (int64_t)sizeof(bf16) / ld ||
+           refused("%s has %s = %lld rows of ld%s = %lld elements: accepted are up to 2^38 bytes", name, rows_name,
+                   (long long)rows, name, (long long)ld);
 }
 
 static int problem_fits(const Gemm09Problem *p) {
     if (p == NULL) {
-        report("problem is NULL");
-        return 0;
+        return refused("problem is NULL");
     }
     if (!size_fits("m", p->m) || !size_fits("n", p->n) || !size_fits("k", p->k) ||
         !matrix_fits("a", p->a, "m", p->m, "k", p->k, p->lda) ||
@@ -127,23 +127,13 @@ static int problem_fits(const Gemm09Problem *p) {
         return 0;
     }
     if (p->workspace_bytes < gemm09_workspace_bytes()) {
-        report("workspace_bytes is %zu: accepted are %zu and more", p->workspace_bytes, gemm09_workspace_bytes());
-        return 0;
+        return refused("workspace_bytes is %zu: accepted are %zu and more", p->workspace_bytes,
+                       gemm09_workspace_bytes());
     }
-    if (p->plan < 0 || p->plan > variants.count) {
-        report("plan is %d: accepted are 0 and what gemm09_plan() has written", p->plan);
-        return 0;
-    }
-    return 1;
+    return (p->plan >= 0 && p->plan <= variants.count) ||
+           refused("plan is %d: accepted are 0 and what gemm09_plan() has written", p->plan);
 }
 
-/* NULL where something else is accepted? */
-static int is_given(const char *name, const void *argument, const char *accepted) {
-    if (argument == NULL) {
-        report("%s is NULL: accepted is %s", name, accepted);
-    }
-    return argument != NULL;
-}
 static int handle_fits(const Gemm09 *handle) { return is_given("handle", handle, "what gemm09_create() has made"); }
 
 /* Is the handle for the current device, and the stream too? */
@@ -153,7 +143,7 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
         return GEMM09_CUDA_FAILED;
     }
     if (device != handle->device) {
-        report("the current device is %d: accepted is the handle's, %d", device, handle->device);
+        refused("the current device is %d: accepted is the handle's, %d", device, handle->device);
         return GEMM09_BAD_ARGUMENT;
     }
 #if CUDART_VERSION >= 12080
@@ -163,7 +153,7 @@ static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     if (!named && succeeded(cudaStreamIsCapturing(p->stream, &capture)) && capture == cudaStreamCaptureStatusNone &&
         succeeded(cudaStreamGetDevice(p->stream, &device)) && device != handle->device) {
-        report("stream is of device %d: accepted are streams of the handle's, %d", device, handle->device);
+        refused("stream is of device %d: accepted are streams of the handle's, %d", device, handle->device);
         return GEMM09_BAD_ARGUMENT;
     }
 #endif
@@ -255,7 +245,7 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
     }
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     if (succeeded(cudaStreamIsCapturing(p->stream, &capture)) && capture != cudaStreamCaptureStatusNone) {
-        report("stream is being captured: accepted are streams that are not");
+        refused("stream is being captured: accepted are streams that are not");
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     Beyond more;
@@ -278,18 +268,14 @@ Gemm09Status gemm09_plan(const Gemm09 *handle, Gemm09Problem *p, char *text, siz
 #include "plans.h"
 
 static int path_fits(const char *path) {
-    if (path != NULL && *path == '\0') {
-        report("path is empty: accepted is a file's name");
-        return 0;
-    }
-    return is_given("path", path, "a file's name");
+    return is_given("path", path, "a file's name") &&
+           (*path != '\0' || refused("path is empty: accepted is a file's name"));
 }
 
 static int plans_fit(const Gemm09Problem *problems, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (problems[i].plan < 1 || problems[i].plan > variants.count) {
-            report("problems[%zu].plan is %d: accepted is what gemm09_plan() has written", i, problems[i].plan);
-            return 0;
+            return refused("problems[%zu].plan is %d: accepted is what gemm09_plan() has written", i, problems[i].plan);
         }
     }
     return 1;
@@ -305,7 +291,7 @@ Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gem
     /* Written beside the old file, which is replaced when all of it is there. */
     char *fresh = (char *)malloc(strlen(path) + sizeof ".new");
     if (fresh == NULL) {
-        report("there is no memory for a file's name");
+        refused("there is no memory for a file's name");
         return leave(GEMM09_NO_MEMORY, text, text_bytes);
     }
     sprintf(fresh, "%s.new", path);
@@ -313,7 +299,7 @@ Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gem
     int good = out != NULL && write_plans(out, handle->card, problems, count);
     good = out != NULL && fclose(out) == 0 && good && rename(fresh, path) == 0;
     if (!good) {
-        report("%s cannot be written: %s", path, strerror(errno));
+        refused("%s cannot be written: %s", path, strerror(errno));
         remove(fresh);
     }
     free(fresh);
@@ -327,19 +313,19 @@ Gemm09Status gemm09_load_plans(const Gemm09 *handle, const char *path, Gemm09Pro
         !is_given("count", count, "how many there is room for")) {
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
-    size_t most = *count;
+    size_t most = *count, found = 0;
     *count = 0;
     FILE *in = fopen(path, "r");
     if (in == NULL) {
-        report("%s cannot be read: %s", path, strerror(errno));
+        refused("%s cannot be read: %s", path, strerror(errno));
         return leave(GEMM09_BAD_FILE, text, text_bytes);
     }
-    long found = read_plans(in, path, handle != NULL ? handle->card : NULL, problems, most);
+    int accepted = read_plans(in, path, handle != NULL ? handle->card : NULL, problems, most, &found);
     fclose(in);
-    if (found < 0 || !handle_fits(handle)) {
-        return leave(found < 0 ? GEMM09_BAD_FILE : GEMM09_BAD_ARGUMENT, text, text_bytes);
+    if (!accepted || !handle_fits(handle)) {
+        return leave(accepted ? GEMM09_BAD_ARGUMENT : GEMM09_BAD_FILE, text, text_bytes);
     }
-    *count = (size_t)found;
+    *count = found;
     return leave(GEMM09_OK, text, text_bytes);
 }
 
@@ -356,7 +342,7 @@ static Gemm09Status read_device(Gemm09 *h) {
     int major = attribute(cudaDevAttrComputeCapabilityMajor, h->device, 0);
     int minor = attribute(cudaDevAttrComputeCapabilityMinor, h->device, 0);
     if (major != 9 || minor != 0) {
-        report("device %d is sm_%d%d: accepted is Hopper, sm_90", h->device, major, minor);
+        refused("device %d is sm_%d%d: accepted is Hopper, sm_90", h->device, major, minor);
         return GEMM09_NO_DEVICE;
     }
     h->sm_count = attribute(cudaDevAttrMultiProcessorCount, h->device, 1);
@@ -390,13 +376,13 @@ static Gemm09Status load_kernels(void) {
 Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
     enter(NULL);
     if (handle == NULL) {
-        report("handle is NULL: accepted is the address of a Gemm09 *");
+        refused("handle is NULL: accepted is the address of a Gemm09 *");
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
     *handle = NULL;
     Gemm09 *h = (Gemm09 *)calloc(1, sizeof *h);
     if (h == NULL) {
-        report("there is no memory for a handle");
+        refused("there is no memory for a handle");
         return leave(GEMM09_NO_MEMORY, text, text_bytes);
     }
     Gemm09Status status = read_device(h);

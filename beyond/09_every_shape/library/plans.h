@@ -29,10 +29,7 @@ static int plan_named(const char *name) {
     return i;
 }
 
-static int ld_is_possible(int64_t ld, int64_t cols) { return ld >= cols && ld % 8 == 0 && ld <= MAX_LD; }
-static int size_is_possible(int64_t size) { return size >= 1 && size <= GEMM09_MAX_SIZE; }
-
-/* Reads a line "plan ..." into *p; 0 and a text if it is none. */
+/* Reads a line "plan ..." into *p; 0 and a text if it is not accepted. */
 static int read_plan(const char *path, int number, const char *line, Gemm09Problem *p) {
     long long size[6];
     char name[64];
@@ -40,59 +37,50 @@ static int read_plan(const char *path, int number, const char *line, Gemm09Probl
     if (sscanf(line, "plan %lld %lld %lld %lld %lld %lld %63s%n", &size[0], &size[1], &size[2], &size[3], &size[4],
                &size[5], name, &end) != 7 ||
         line[end] != '\0') {
-        report("%s, line %d is \"%.60s\": accepted is plan m n k lda ldb ldc kernel, or end and how many", path, number,
-               line);
-        return 0;
+        return refused("%s, line %d is \"%.60s\": accepted is plan m n k lda ldb ldc kernel, or end and how many", path,
+                       number, line);
     }
     memset(p, 0, sizeof *p);
     p->m = size[0], p->n = size[1], p->k = size[2], p->lda = size[3], p->ldb = size[4], p->ldc = size[5];
     if (!size_is_possible(p->m) || !size_is_possible(p->n) || !size_is_possible(p->k) ||
         !ld_is_possible(p->lda, p->k) || !ld_is_possible(p->ldb, p->k) || !ld_is_possible(p->ldc, p->n)) {
-        report("%s, line %d: \"%.80s\" has a size that no launch accepts", path, number, line);
-        return 0;
+        return refused("%s, line %d: \"%.80s\" has a size that no launch accepts", path, number, line);
     }
     p->plan = plan_named(name);
-    if (p->plan == 0) {
-        report("%s, line %d: this library has no kernel %s: measure that problem again", path, number, name);
-    }
-    return p->plan != 0;
+    return p->plan != 0 ||
+           refused("%s, line %d: this library has no kernel %s: measure that problem again", path, number, name);
 }
 
-/* Reads an open file; returns how many plans it has, or -1 and a text. `card`: the one that the file must be of; NULL:
- * any. */
-static long read_plans(FILE *in, const char *path, const char *card, Gemm09Problem *problems, size_t most) {
+/* Reads an open file; 0 and a text if it is not accepted. `card`: the one that the file must be of; NULL: any. */
+static int read_plans(FILE *in, const char *path, const char *card, Gemm09Problem *problems, size_t most,
+                      size_t *count) {
     char line[256] = "";
-    size_t count = 0;
     if (!read_line(in, line) || strcmp(line, PLANS_FIRST_LINE) != 0) {
-        report("%s is no file of plans: its first line is \"%.40s\", accepted is \"%s\"", path, line, PLANS_FIRST_LINE);
-        return -1;
+        return refused("%s is no file of plans: its first line is \"%.40s\", accepted is \"%s\"", path, line,
+                       PLANS_FIRST_LINE);
     }
     if (!read_line(in, line) || strncmp(line, "card ", 5) != 0 || (card != NULL && strcmp(line + 5, card) != 0)) {
-        report("%s, line 2 is \"%.70s\": accepted is card %s", path, line, card != NULL ? card : "and its name");
-        return -1;
+        return refused("%s, line 2 is \"%.70s\": accepted is card %s", path, line,
+                       card != NULL ? card : "and its name");
     }
+    *count = 0;
     for (int number = 3; read_line(in, line); number++) {
         if (strncmp(line, "end ", 4) == 0) {
             char expected[32];
-            snprintf(expected, sizeof expected, "end %zu", count);
-            if (strcmp(line, expected) != 0 || getc(in) != EOF) {
-                report("%s, line %d is \"%.40s\" after %zu plans: accepted is end %zu, and nothing after it", path,
-                       number, line, count, count);
-                return -1;
-            }
-            return (long)count;
+            snprintf(expected, sizeof expected, "end %zu", *count);
+            return (strcmp(line, expected) == 0 && getc(in) == EOF) ||
+                   refused("%s, line %d is \"%.40s\" after %zu plans: accepted is %s, and nothing after it", path,
+                           number, line, *count, expected);
         }
-        if (count == most) {
-            report("%s has more plans than the %zu that there is room for", path, most);
-            return -1;
+        if (*count == most) {
+            return refused("%s has more plans than the %zu that there is room for", path, most);
         }
-        if (!read_plan(path, number, line, &problems[count])) {
-            return -1;
+        if (!read_plan(path, number, line, &problems[*count])) {
+            return 0;
         }
-        count++;
+        *count += 1;
     }
-    report("%s is cut off after %zu plans: the last line has to say how many there are", path, count);
-    return -1;
+    return refused("%s is cut off after %zu plans: the last line has to say how many there are", path, *count);
 }
 
 /* Writes all of the file; 0 if something went wrong. */
