@@ -584,8 +584,6 @@ static Ranks ranks_of(const Gemm *g) {
     return beyond_of(g).ranks != NULL ? *g->beyond->ranks : alone;
 }
 
-static int is_sum(int pattern) { return pattern == REDUCE_SCATTER || pattern == ALL_REDUCE; }
-
 /* The columns of C that rank `rank` computes. */
 static int columns_of(const Ranks *ranks, const Gemm *g, int pattern, int rank) {
     return is_sum(pattern) ? g->n : rank_share(g->n, ranks->count, rank, COLUMNS_BY);

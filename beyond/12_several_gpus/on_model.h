@@ -43,14 +43,10 @@ static int devices_asked_for(void) {
     return text[0] - '0';
 }
 
-/* Is this pattern asked for? Where --variant names none, all are; where it names nothing, launch() says so. */
+/* Is this pattern asked for? Where --variant names none, all are. */
 static int is_asked_for(const Gemm *g, int pattern) {
-    for (int i = 0; i < variants.count && beyond_of(g).tuning.variant != NULL; i++) {
-        if (strcmp(variants.variant[i].name, beyond_of(g).tuning.variant) == 0) {
-            return variants.variant[i].schedule == pattern;
-        }
-    }
-    return beyond_of(g).tuning.variant == NULL || pattern == GATHER_C;
+    const char *wanted = beyond_of(g).tuning.variant;
+    return wanted == NULL || strncmp(wanted, pattern_name(pattern), strlen(pattern_name(pattern))) == 0;
 }
 
 static GemmStatus open_rank(const ChapterRun *run, Group *group, int r) {
@@ -61,16 +57,13 @@ static GemmStatus open_rank(const ChapterRun *run, Group *group, int r) {
     *g = run->gemm;
     rank->view = problem->view;
     backend->use_device(r);
-    GemmStatus status = backend->allocate(&rank->a, problem->a.bytes, "A");
-    status = status ? status : backend->allocate(&rank->b, problem->b.bytes, "B");
-    status = status ? status : backend->allocate(&rank->block, problem->block.bytes, "C");
-    status = status ? status : backend->allocate(&rank->inbox, ranks_inbox_bytes(g, group->count), "inbox");
-    status = status ? status : backend->allocate(&rank->flags, ranks_flag_bytes(g, group->count), "flags");
-    status = status ? status : backend->clear(&rank->flags);
+    GEMM_TRY(backend->allocate(&rank->a, problem->a.bytes, "A"));
+    GEMM_TRY(backend->allocate(&rank->b, problem->b.bytes, "B"));
+    GEMM_TRY(backend->allocate(&rank->block, problem->block.bytes, "C"));
+    GEMM_TRY(backend->allocate(&rank->inbox, ranks_inbox_bytes(g, group->count), "inbox"));
+    GEMM_TRY(backend->allocate(&rank->flags, ranks_flag_bytes(g, group->count), "flags"));
+    GEMM_TRY(backend->clear(&rank->flags));
     backend->use_device(0);
-    if (status != GEMM_OK) {
-        return status;
-    }
     g->a = (const bf16 *)rank->a.data;
     g->b = (const bf16 *)rank->b.data;
     g->c = (bf16 *)rank->block.data + rank->view.guard;
@@ -119,20 +112,24 @@ static GemmStatus groups_open(ChapterRun *run) {
             GEMM_TRY(open_group(run, &groups->group[groups->count++], count, (Pattern)pattern));
         }
     }
+    if (groups->count == 0) { /* a name of no pattern: launch() says so */
+        GEMM_TRY(open_group(run, &groups->group[groups->count++], count, GATHER_C));
+    }
     run->beyond.ranks = &groups->group[0].rank[0].ranks;
     return GEMM_OK;
 }
 
 static void groups_describe(const ChapterRun *run, FILE *out) {
     static const char *const has[PATTERNS] = {
-        "gather_c: A, its rows of B, and in the end all of C",
-        "gather_a: its rows of A and B, and in the end all of A and its columns of C",
-        "reduce_scatter: its part of K, and in the end its rows of C",
-        "all_reduce: its part of K, and in the end all of C",
+        "A, its rows of B, and in the end all of C",
+        "its rows of A and B, and in the end all of A and its columns of C",
+        "its part of K, and in the end its rows of C",
+        "its part of K, and in the end all of C",
     };
     const Groups *groups = groups_of(run);
-    for (int i = 0; i < groups->count; i++) {
-        fprintf(out, "ranks    %d devices, each with, %s\n", groups->group[i].count, has[groups->group[i].pattern]);
+    for (const Group *group = groups->group; group < groups->group + groups->count; group++) {
+        fprintf(out, "ranks    %d devices, each with, %s: %s\n", group->count, pattern_name(group->pattern),
+                has[group->pattern]);
     }
 }
 

@@ -14,6 +14,12 @@ typedef enum {
     PATTERNS
 } Pattern;
 
+static inline const char *pattern_name(int pattern) {
+    static const char *const names[PATTERNS] = {"gather_c", "gather_a", "reduce_scatter", "all_reduce"};
+    return names[pattern];
+}
+static inline int is_sum(int pattern) { return pattern == REDUCE_SCATTER || pattern == ALL_REDUCE; }
+
 enum {
     MAX_RANKS = 8,
     ROWS_BY = 128,  /* rows of A and C are divided in units of as many: whole tiles */

@@ -22,8 +22,6 @@
 
 extern const Chapter gpu_chapter_12_several_gpus;
 
-static const char *const pattern_names[PATTERNS] = {"gather_c", "gather_a", "reduce_scatter", "all_reduce"};
-
 enum {
     MOST_RANKS = 64,
     REASON = 512,    /* bytes of a sentence that says why not */
@@ -173,7 +171,7 @@ static void open_nccl(void) {
 
 /* ---- one rank's share -------------------------------------------------------------------------------------------- */
 
-static Backend backend; /* the GPU's; its clock is that of the slowest rank (open_backend()) */
+static Backend backend; /* the GPU's; its clock is that of the slowest rank (open_device()) */
 static DeviceInfo device;
 static Problem problem; /* of all ranks: A, B and C are whole here; the ways get this rank's share of A and B */
 static Cublas *cublas;
@@ -186,7 +184,6 @@ static struct {
     cudaEvent_t sent;
 } to_rank[MAX_RANKS]; /* copies to the i-th rank after this one */
 
-static int is_sum(void) { return pattern == REDUCE_SCATTER || pattern == ALL_REDUCE; }
 static int first_column(int rank) { return rank_first(problem.gemm.n, group_count, rank, COLUMNS_BY); }
 static int columns_of(int rank) { return rank_share(problem.gemm.n, group_count, rank, COLUMNS_BY); }
 static int first_row(int rank) { return rank_first(problem.gemm.m, group_count, rank, ROWS_BY); }
@@ -199,7 +196,7 @@ static int block_columns(void) { return ceil_div(columns_of(0), 8) * 8; }
 /* The whole product's sizes, and this rank's share of A and B. */
 static Gemm share_of_operands(void) {
     Gemm g = problem.gemm;
-    if (is_sum()) {
+    if (is_sum(pattern)) {
         g.a += rank_first(g.k, group_count, group_rank, K_BY);
         g.b += rank_first(g.k, group_count, group_rank, K_BY);
     } else {
@@ -217,14 +214,15 @@ static GemmStatus product(const bf16 *a, bf16 *c, int ldc) {
     g->a = a != NULL ? a : g->a;
     g->c = c;
     g->ldc = ldc;
-    g->n = is_sum() ? g->n : columns_of(group_rank);
-    g->k = is_sum() ? rank_share(g->k, group_count, group_rank, K_BY) : g->k;
+    g->n = is_sum(pattern) ? g->n : columns_of(group_rank);
+    g->k = is_sum(pattern) ? rank_share(g->k, group_count, group_rank, K_BY) : g->k;
     return g->n > 0 && g->k > 0 ? cublas_launch(&run) : GEMM_OK;
 }
 
 static GemmStatus product_launch(void *context) {
     (void)context;
-    return product(NULL, is_sum() ? (bf16 *)partial.data : problem.gemm.c + first_column(group_rank), problem.gemm.ldc);
+    return product(NULL, is_sum(pattern) ? (bf16 *)partial.data : problem.gemm.c + first_column(group_rank),
+                   problem.gemm.ldc);
 }
 
 static GemmStatus nccl_launch(void *context) {
@@ -374,7 +372,7 @@ static int map_neighbours(char *why, size_t why_size) {
 
 /* ---- the check --------------------------------------------------------------------------------------------------- */
 
-/* -1, 0 and 1. */
+/* -1, 0 and 1: every partial sum is an integer that bf16 holds exactly. */
 static void fill_with_integers(void *to, int rows, int ld, uint64_t seed) {
     static const bf16 values[4] = {0xbf80, 0, 0, 0x3f80};
     size_t count = (size_t)rows * (size_t)ld;
@@ -420,15 +418,15 @@ static void check_chapter(int launches, void *context) {
         if (!right || tally.fingerprint != fingerprint) {
             printf(
                 "WRONG    %s, launch %d, rank %d: of %llu elements that it should have, %lld are wrong or missing%s\n",
-                pattern_names[pattern], i + 1, group_rank, (unsigned long long)own,
+                pattern_name(pattern), i + 1, group_rank, (unsigned long long)own,
                 (long long)(tally.wrong - (elements - own)), right ? "; some bits differ from the first launch" : "");
             group_give_up(GEMM_WRONG);
         }
-        barrier_of_all(); /* poisons while another rank still writes here: none does after its own launch has ended */
+        barrier_of_all(); /* all ranks have compared before the next launch begins anywhere */
     }
     if (group_rank == 0) {
         printf("right    %s%s: %d launches exact on each of %d ranks, nothing written elsewhere\n",
-               pattern_names[pattern], context != NULL ? ", pushed by copy engines" : "", launches, group_count);
+               pattern_name(pattern), context != NULL ? ", pushed by copy engines" : "", launches, group_count);
         fflush(stdout);
     }
 }
@@ -446,7 +444,7 @@ static int is_possible(Way way, int can_map) {
            : way == NCCL              ? nccl.comm != NULL
            : way == KERNEL            ? can_map
            : way == KERNEL_AND_COPIES ? can_map && driver.is_there && pattern == GATHER_A
-                                      : can_map && !is_sum();
+                                      : can_map && !is_sum(pattern);
 }
 
 /* The bytes that leave each GPU. */
@@ -473,7 +471,7 @@ static double expected_ms(Way way) {
     }
     GemmError error;
     const Variant *v = choose_variant(variants, &g, &error);
-    double k = is_sum() ? rank_share(g.k, group_count, 0, K_BY) : g.k;
+    double k = is_sum(pattern) ? rank_share(g.k, group_count, 0, K_BY) : g.k;
     double ms = v == NULL ? INFINITY : variants->cost(v, &g) * 2 * v->bm * k / SM_FLOP * 1e-9; /* of the busiest CTA */
     return way == KERNEL ? fmax(ms * push_share, bytes_sent() / PUSH_BYTES * 1e-6) + kernel_ms
                          : fmax(ms, bytes_sent() / COPY_BYTES * 1e-6) + copy_ms;
@@ -495,7 +493,7 @@ static Way chosen_way(int can_map) {
 
 /* A sample begins when all ranks have queued their launches. */
 static void let_go_together(void) {
-    begin_step(pattern_names[pattern]);
+    begin_step(pattern_name(pattern));
     barrier_of_all();
     gpu_backend()->let_go();
 }
@@ -540,7 +538,7 @@ static void report(const Contestant *list, const Way *way_of, int count, Way cho
         }
     }
     if (chosen != WAYS) {
-        printf("fastest  %s: %s; the rule's choice takes %.3f times as long\n", pattern_names[pattern],
+        printf("fastest  %s: %s; the rule's choice takes %.3f times as long\n", pattern_name(pattern),
                way_names[fastest], ms[chosen] / ms[fastest]);
     }
     fflush(stdout);
@@ -554,14 +552,14 @@ static void measure(int can_map, int rounds, FILE *csv) {
     memset(list, 0, sizeof list);
     for (int way = 0; way < WAYS; way++) {
         if (is_possible((Way)way, can_map)) {
-            snprintf(list[count].name, sizeof list->name, "%s %s", pattern_names[pattern], way_names[way]);
+            snprintf(list[count].name, sizeof list->name, "%s %s", pattern_name(pattern), way_names[way]);
             list[count].launch = launch_of[way];
             list[count].context = way == KERNEL_AND_COPIES ? list : NULL;
             way_of[count++] = (Way)way;
         }
     }
     if (group_rank == 0 && chosen != WAYS) {
-        printf("rule     %s: %s, %.3f ms expected\n", pattern_names[pattern], way_names[chosen], expected_ms(chosen));
+        printf("rule     %s: %s, %.3f ms expected\n", pattern_name(pattern), way_names[chosen], expected_ms(chosen));
         fflush(stdout);
     }
     try_status(measure_interleaved(&problem, list, count, rounds, PAUSE_MS));
@@ -606,7 +604,7 @@ static int read_options(int argc, char *argv[], Options *options, const char **c
     int patterns = 0;
     *csv = own_option(&argc, argv, "--csv");
     for (int i = 0; i < PATTERNS; i++) {
-        patterns |= name == NULL || strcmp(name, pattern_names[i]) == 0 ? 1 << i : 0;
+        patterns |= name == NULL || strcmp(name, pattern_name(i)) == 0 ? 1 << i : 0;
     }
     if (!parse_options(argc, argv, options, message)) {
         leave(GEMM_USAGE, message);

@@ -12,7 +12,7 @@
 
 #define CASE_LIST "devices"
 
-enum { THREADS = 64, GRID = 4, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES = 2 };
+enum { THREADS = 64, GRID = 2, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES = 2 };
 
 RIGHT_CASE(
     RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
@@ -202,7 +202,7 @@ DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
     return right;
 }
 
-/* Device 0 stores to device 1; CTA 1 of device 1 hands on to its CTA 2 that this is done, and that one to device 0,
+/* Device 0 stores to device 1; CTA 0 of device 1 hands on to its CTA 1 that this is done, and that one to device 0,
  * which writes there again. */
 DEVICE int relay(const Params *p, int block, int thread) {
     int *at = (int *)p->c[1];
@@ -213,18 +213,18 @@ DEVICE int relay(const Params *p, int block, int thread) {
         system_flag_wait_acquire(&p->flags[0][READY], 1);
         at[0] = 5;
         system_flag_add_release(&p->flags[1][DONE], 1);
-    } else if (p->rank == 1 && block == 1) {
+    } else if (p->rank == 1 && block == 0) {
         system_flag_add_release(&p->flags[0][READY], 1);
         system_flag_wait_acquire(&p->flags[1][DONE], 1);
         global_store(release, &p->flags[1][MORE], 1);
-    } else if (p->rank == 1 && block == 2) {
+    } else if (p->rank == 1 && block == 1) {
         while (global_load(acquire, &p->flags[1][MORE]) == 0) {
         }
         int right = at[0] == 5;
         system_flag_add_release(&p->flags[0][DONE], 1);
         system_flag_wait_acquire(&p->flags[1][DONE], 2);
         return right && at[0] == 6;
-    } else if (p->rank == 0 && block == 3) {
+    } else if (p->rank == 0 && block == 1) {
         system_flag_wait_acquire(&p->flags[0][DONE], 1);
         at[0]++;
         system_flag_add_release(&p->flags[1][DONE], 1);

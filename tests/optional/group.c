@@ -38,7 +38,7 @@ static double rule_to_fastest(const double *ms) {
         }
     }
     Way chosen = chosen_way(1);
-    printf("%d GPUs, %s at %d x %d x %d: %s, %.3f of the time of %s\n", group_count, pattern_names[pattern],
+    printf("%d GPUs, %s at %d x %d x %d: %s, %.3f of the time of %s\n", group_count, pattern_name(pattern),
            problem.gemm.m, problem.gemm.n, problem.gemm.k, way_names[chosen], ms[chosen] / ms[fastest],
            way_names[fastest]);
     return ms[chosen] / ms[fastest];
@@ -69,7 +69,7 @@ static int judge_rule(void) {
         g->m = m, g->n = n, g->k = k;
         group_count = ranks.count = count;
         for (int i = 0; i < PATTERNS; i++) {
-            pattern = strcmp(name, pattern_names[i]) == 0 ? (Pattern)i : pattern;
+            pattern = strcmp(name, pattern_name(i)) == 0 ? (Pattern)i : pattern;
         }
         for (int way = 0; way < WAYS; way++) {
             ms[way] = strcmp(way_text, way_names[way]) == 0 ? 2e-9 * m * n * k / tflops : ms[way];
