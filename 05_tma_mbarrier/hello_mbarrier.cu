@@ -9,7 +9,7 @@ enum { ROUNDS = 3, OTHER = 32 }; /* threads 0 and 32: one of each warp */
 
 typedef struct {
     int value[ROUNDS][2]; /* what thread 0 and thread 32 write in each round */
-    MBarrier meeting;     /* a phase completes when both have arrived */
+    MBarrier barrier;     /* a phase completes when both have arrived */
 } Shared;
 
 typedef struct {
@@ -20,15 +20,15 @@ static __global__ void kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     int me = (int)threadIdx.x / OTHER;
     if (threadIdx.x == 0) {
-        mbarrier_init(&s->meeting, 1, 2); /* phase 0 begins; it expects 2 arrivals, and so does every later one */
+        mbarrier_init(&s->barrier, 1, 2); /* phase 0 begins; it expects 2 arrivals, and so does every later one */
         mbarrier_init_fence();
     }
     __syncthreads(); /* no thread may arrive at a barrier that is not initialised */
     if (threadIdx.x % OTHER == 0) {
         for (int round = 0; round < ROUNDS; round++) {
             s->value[round][me] = 10 * round + me;
-            mbarrier_arrive(&s->meeting);                           /* releases the store above */
-            mbarrier_wait_parity(&s->meeting, (uint32_t)round % 2); /* round and phase have the same number here */
+            mbarrier_arrive(&s->barrier);                           /* releases the store above */
+            mbarrier_wait_parity(&s->barrier, (uint32_t)round % 2); /* round and phase have the same number here */
             p.seen[2 * round + me] = s->value[round][1 - me];       /* without the wait: perhaps an old value */
         }
     }

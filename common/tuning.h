@@ -2,15 +2,15 @@
 #ifndef TUNING_H
 #define TUNING_H
 
-/* What a chapter otherwise chooses itself; for experiments. All zero: it chooses. */
+/* Overrides of what a chapter otherwise chooses, for experiments. All zero: the chapter chooses. */
 typedef enum { CHOICE_DEFAULT, CHOICE_YES, CHOICE_NO } Choice;
 typedef struct {
-    const char *variant; /* name of one of the chapter's variants */
-    int tile_group;      /* tile rows walked together (tile_order.h) */
-    Choice meet;         /* do producers meet before each tile? */
+    const char *variant;     /* name of one of the chapter's variants */
+    int tile_group;          /* tile rows visited together (tile_order.h) */
+    Choice producer_barrier; /* do producers synchronise before each tile? */
 } Tuning;
 
-/* What of it a chapter heeds beside the variant. */
-enum { CHOOSES_TILE_GROUP = 1, CHOOSES_MEET = 2, CHOOSES_BY_PLAN = 4 /* on a GPU, by measuring: plan.h */ };
+/* Which of these overrides a chapter obeys, apart from the variant. */
+enum { CHOOSES_TILE_GROUP = 1, CHOOSES_PRODUCER_BARRIER = 2, CHOOSES_BY_PLAN = 4 /* on a GPU, by measuring: plan.h */ };
 
 #endif

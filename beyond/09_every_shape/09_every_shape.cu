@@ -35,7 +35,7 @@ enum {
     /* The epilogue stores 64 rows x 64 columns at a time, in boxes of 16 columns, which divide every width. */
     PIECE = 64,
     BOX = 16,
-    MEETING_POLLS = 20000, /* a producer polls no more often than this for the others */
+    BARRIER_POLLS = 20000, /* a producer polls no more often than this for the others */
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
@@ -68,7 +68,7 @@ typedef struct {
     int k_tiles, k_tiles_over; /* k-tiles of each part, and how many parts have one more */
     int stages, share;         /* SPLIT_K: stages of the ring; columns / 8 that each part adds up */
     int received;              /* SPLIT_K: where the sums of the other parts land, in bytes of Shared */
-    int *meeting;              /* the counter at which producers synchronise; NULL: they do not synchronise */
+    int *barrier_counter;      /* the counter at which producers synchronise; NULL: they do not synchronise */
 } Params;
 
 /* The number of consumers that share a tile: one for every 64 rows, but two for 256 rows. In ping-pong each of the two
@@ -146,14 +146,14 @@ DEVICE void next_tile(const Params *p, Work *work, int step) {
 
 /* Before each tile, a producer waits for the producers of the other CTAs, for a limited time. CTAs that drift apart
  * read the same panels of A and B at different times, from DRAM instead of L2. No result depends on this wait: after
- * MEETING_POLLS polls a producer goes on. The last arrival of the launch leaves the counter at zero. */
-DEVICE void meet(int *counter, int wave, int waves) {
+ * BARRIER_POLLS polls a producer goes on. The last arrival of the launch leaves the counter at zero. */
+DEVICE void producer_barrier(int *counter, int wave, int waves) {
     int ctas = (int)gridDim.x;
     int before = global_counter_add(counter, 1);
     if (before == ctas * waves - 1) {
         global_counter_set(counter, 0);
     } else if (wave < waves - 1) {
-        for (int poll = 0; poll < MEETING_POLLS && global_counter_read(counter) < ctas * (wave + 1); poll++) {
+        for (int poll = 0; poll < BARRIER_POLLS && global_counter_read(counter) < ctas * (wave + 1); poll++) {
         }
     }
 }
@@ -279,8 +279,8 @@ DEVICE void produce(const Params *p, Shared *s, const Place *at, Work work, cons
     int part_a = at->col * (bm >> p->log_cn), part_b = at->row * (bn >> p->log_cm);
     PipelineState state = producer_start_state();
     for (int wave = 0; wave < p->waves; wave++) {
-        if (p->meeting != NULL) {
-            meet(p->meeting, wave, p->waves);
+        if (p->barrier_counter != NULL) {
+            producer_barrier(p->barrier_counter, wave, p->waves);
         }
         if (work.index >= work.tiles) {
             continue; /* only arrives for the other producers */
@@ -583,9 +583,9 @@ static const Variant table[] = {
 
 static LaunchPlan plan(const Variant *v, const Gemm *g) {
     static const char *const also[2][2] = {{NULL, ", launches overlap"},
-                                           {", producers meet", ", producers meet, launches overlap"}};
+                                           {", producer barrier", ", producer barrier, launches overlap"}};
     LaunchPlan plan = {tile_count(v, g) * (v->schedule == SPLIT_K ? 1 : v->cluster), cta_count(v, g), stages_in(v),
-                       also[should_meet(g)][should_overlap(v, g)]};
+                       also[should_synchronise(g)][should_overlap(v, g)]};
     return plan;
 }
 
@@ -628,7 +628,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     p.clusters = cta_count(v, g) / v->cluster, p.waves = ceil_div(p.tiles_m * p.tiles_n, p.clusters);
     p.k_tiles = ceil_div(g->k, BK) / p.parts, p.k_tiles_over = ceil_div(g->k, BK) % p.parts;
     p.stages = stages_in(v), p.share = share_of(v->bn, p.parts), p.received = received_at(v);
-    p.meeting = should_meet(g) ? (int *)g->workspace : NULL;
+    p.barrier_counter = should_synchronise(g) ? (int *)g->workspace : NULL;
     int swapped = is_swapped(v);
     if (tensor_map_2d(&p.map_a, swapped ? "B" : "A", p.g.a, p.g.m, p.g.k, p.g.lda, v->bm / v->along_n, BK, SWIZZLE_128B,
                       error) ||
@@ -650,7 +650,9 @@ static size_t workspace_bytes(const Gemm *g) {
     return sizeof(int); /* the counter at which producers synchronise */
 }
 
-static const ChapterBeyond beyond_the_ladder = {.choices = CHOOSES_TILE_GROUP | CHOOSES_MEET | CHOOSES_BY_PLAN};
-CHAPTER(09_every_shape, .adds = "two schedules, clusters, a meeting, overlapping launches: a kernel for every shape",
+static const ChapterBeyond beyond_the_ladder = {.choices =
+                                                    CHOOSES_TILE_GROUP | CHOOSES_PRODUCER_BARRIER | CHOOSES_BY_PLAN};
+CHAPTER(09_every_shape,
+        .adds = "two schedules, clusters, a producer barrier, overlapping launches: a kernel for every shape",
         .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .variants = &variants,
         .beyond = &beyond_the_ladder);

@@ -118,9 +118,9 @@ static inline int cta_count(const Variant *v, const Gemm *g) {
 
 /* Whether the producers synchronise before each tile: where A and B are several times the L2, drifting apart costs
  * more. */
-static inline int should_meet(const Gemm *g) {
-    Choice meet = beyond_of(g).tuning.meet;
-    return meet != CHOICE_DEFAULT ? meet == CHOICE_YES : ((double)g->m + g->n) * g->k * sizeof(bf16) > 256e6;
+static inline int should_synchronise(const Gemm *g) {
+    Choice wanted = beyond_of(g).tuning.producer_barrier;
+    return wanted != CHOICE_DEFAULT ? wanted == CHOICE_YES : ((double)g->m + g->n) * g->k * sizeof(bf16) > 256e6;
 }
 
 #endif

@@ -61,7 +61,7 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
         if (e->launches == 1 || names_variant(e->chapter, e->launch->kernel)) {
             beyond.tuning.variant = e->launch->kernel; /* a shorter K would make a chapter choose another one */
         }
-        beyond.tuning.meet = CHOICE_NO; /* the CTAs that it would meet do not run */
+        beyond.tuning.producer_barrier = CHOICE_NO; /* the CTAs that it would wait for do not run */
     }
     ModelOptions options = {
         .seed = 1, .sms = g.sm_count, .first_block = first, .blocks = blocks, .launch = e->which, .observer = seen};

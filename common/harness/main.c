@@ -109,7 +109,8 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
     append(text, heads.window, " --window %d", heads.window);
     append(text, tuning->variant != NULL, " --variant %s", tuning->variant ? tuning->variant : "");
     append(text, tuning->tile_group, " --tile-group %d", tuning->tile_group);
-    append(text, tuning->meet, " --meet %s", tuning->meet == CHOICE_YES ? "yes" : "no");
+    append(text, tuning->producer_barrier, " --producer-barrier %s",
+           tuning->producer_barrier == CHOICE_YES ? "yes" : "no");
     append(text, options->sms != DEFAULT_MODEL_SMS, " --sms %d", options->sms);
     append(text, options->shared != DEFAULT_MODEL_SHARED, " --shared %d", options->shared);
     append(text, problem->seed != 1, " --seed %llu", (unsigned long long)problem->seed);
@@ -187,7 +188,7 @@ static GemmStatus check_data(const Options *options, const Stage *stage, Chapter
 /* ---- the model's round ------------------------------------------------------------------------------------------- */
 
 /* What a run without options adds to the default size. First, for all chapters: edges in every direction; then too
- * few k-tiles to fill the stages, an odd number of tile rows for a cluster of two, producers that meet if they can.
+ * few k-tiles to fill the stages, an odd number of tile rows for a cluster of two, a producer barrier if there is one.
  * Then what this chapter needs, so that each of its kernels runs and each of its rings wraps twice: rows of
  * checks/sizes.inc in its directory. */
 enum { /* 1 << ModelPolicy */
@@ -199,7 +200,7 @@ enum { /* 1 << ModelPolicy */
 typedef struct {
     int m, n, k, policies; /* in every variant, where the chapter has them */
     int sms, shared;       /* 0: the default */
-    Choice meet;
+    Choice producer_barrier;
     int schedule,
         cluster; /* only variants of this schedule, if it is not 0, and with as many CTAs in a cluster or more */
     int experts; /* of a kind that has them */
@@ -207,7 +208,7 @@ typedef struct {
 } CheckSize;
 static const CheckSize check_sizes[] = {
     {200, 300, 333, .policies = ALL_BUT_RANDOM, .experts = 3},
-    {260, 264, 40, .policies = EACH_POLICY, .sms = 2, .meet = CHOICE_YES},
+    {260, 264, 40, .policies = EACH_POLICY, .sms = 2, .producer_barrier = CHOICE_YES},
 #ifdef CHECK_SIZES
 #include CHECK_SIZES
 #endif
@@ -230,7 +231,7 @@ static void print_round(const Options *options, int policies, int variants, int 
         append(text, policies >> policy & 1, "%s%s", before, policy_names[policy]);
         before = policies >> policy & 1 ? ", " : before;
     }
-    append(text, options->tuning.meet == CHOICE_YES, ", --meet yes");
+    append(text, options->tuning.producer_barrier == CHOICE_YES, ", --producer-barrier yes");
     append(text, variants && variants < all, ", %d of", variants);
     append(text, variants && variants == all, ", each of");
     append(text, variants, " %d variants%s", all, take_turns(variants, policies) ? " in turns" : "");
@@ -299,7 +300,8 @@ static GemmStatus check_round(const Options *options, const Stage *stage) {
         one.sms = device.sm_count = size->sms ? size->sms : one.sms;
         one.shared = size->shared ? size->shared : one.shared;
         device.shared_bytes = one.shared * 1024;
-        one.tuning.meet = chapter_beyond(chapter).choices & CHOOSES_MEET ? size->meet : CHOICE_DEFAULT;
+        one.tuning.producer_barrier =
+            chapter_beyond(chapter).choices & CHOOSES_PRODUCER_BARRIER ? size->producer_barrier : CHOICE_DEFAULT;
         fflush(stdout);
         GEMM_TRY(check_size(&one, stage, &device, size));
     }
@@ -463,10 +465,10 @@ static GemmStatus refuse_options(const Options *options, const Stage *stage) {
     const Chapter *chapter = stage->chapter;
     const Tuning *tuning = &options->tuning;
     const int choices = chapter_beyond(chapter).choices;
-    const char *choice = tuning->variant && !chapter->variants                   ? "--variant"
-                         : tuning->tile_group && !(choices & CHOOSES_TILE_GROUP) ? "--tile-group"
-                         : tuning->meet && !(choices & CHOOSES_MEET)             ? "--meet"
-                                                                                 : NULL;
+    const char *choice = tuning->variant && !chapter->variants                               ? "--variant"
+                         : tuning->tile_group && !(choices & CHOOSES_TILE_GROUP)             ? "--tile-group"
+                         : tuning->producer_barrier && !(choices & CHOOSES_PRODUCER_BARRIER) ? "--producer-barrier"
+                                                                                             : NULL;
     if (choice) {
         return gemm_fails(NULL, GEMM_USAGE, "%s: %s does not have that choice", choice, chapter->name);
     }

@@ -57,7 +57,7 @@ static const OptionRow rows[] = {
     {"repeat", required_argument, TAKES, AT(repeat), 1, 1000000},
     {"variant", required_argument, TAKES_VARIANT, AT(tuning.variant)},
     {"tile-group", required_argument, TAKES, AT(tuning.tile_group), 1, MAX_SIZE},
-    {"meet", required_argument, TAKES_NAME, AT(tuning.meet), CHOICE_YES, 0, choice_names},
+    {"producer-barrier", required_argument, TAKES_NAME, AT(tuning.producer_barrier), CHOICE_YES, 0, choice_names},
     {"policy", required_argument, TAKES_NAME, AT(policy), 0, 0, policy_names, GIVEN(policy_given)},
     {"schedule-seed", required_argument, TAKES_SEED, AT(schedule_seed)},
     {"schedules", required_argument, TAKES, AT(schedules), 1, 1000000},
@@ -114,7 +114,8 @@ void print_usage(FILE *out, const char *program) {
         "for experiments, where a chapter has the choice:\n"
         "  --variant NAME        one of the chapter's variants (another name lists them)\n"
         "  --tile-group G        tile rows visited together\n"
-        "  --meet yes|no         producers wait for each other before each tile\n"
+        "  --producer-barrier yes|no\n"
+        "                        producers wait for each other before each tile\n"
         "on the model (without any option but --on, also at odd sizes, in several policies and all variants):\n"
         "  --policy NAME         what happens next: eager, lazy, random or pct\n"
         "                        (default random; eager for a timeline)\n"

@@ -57,7 +57,7 @@ typedef struct {
     const char *steps;      /* --steps FILE (model): write what happens in the last launch; NULL if not given */
     int count;              /* --count (model): print what the last launch did, in numbers */
     int tensor_core_sums;   /* --tensor-core-sums (model): wgmma rounds as an H200 does */
-    Tuning tuning;          /* --variant, --tile-group, --meet */
+    Tuning tuning;          /* --variant, --tile-group, --producer-barrier */
     int sms;                /* --sms (model): SMs of the modelled GPU */
     int shared;             /* --shared (model): KiB of shared memory that a CTA may have */
     int explain;            /* --explain or --explain-element */

@@ -128,7 +128,7 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
     copies_begin(cta);
     groups_begin(cta);
     mbarriers_begin(cta);
-    meetings_begin(cta);
+    collectives_begin(cta);
     registers_begin(cta);
     wgmma_begin(cta);
     tmem_begin(cta);
@@ -420,7 +420,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
         memcpy(l.params, params, code->params_bytes);
     }
     device.serial += clusters;
-    device.launch = model_room(device.launch, device.launched + 1, &launch.capacity, sizeof *device.launch);
+    device.launch = model_grow(device.launch, device.launched + 1, &launch.capacity, sizeof *device.launch);
     device.launch[device.launched++] = l;
     return launch.hold ? GEMM_OK : run_set();
 }

@@ -85,7 +85,7 @@ sub launch {
 sub options {
     my ($l) = @_;
     return join ' ', map({ defined $l->{$_} ? '--' . tr/_/-/r . " $l->{$_}" : () }
-        qw(m n k pad sms data seed policy schedule_seed variant meet)), $l->{more} // ();
+        qw(m n k pad sms data seed policy schedule_seed variant producer_barrier)), $l->{more} // ();
 }
 
 sub size_text { return join ' x ', @{ $_[0] }{qw(m n k)} }
@@ -203,18 +203,19 @@ sub of_size {
 sub in_policies {
     my ($s, $config, @options) = @_;
     my @all = map { ($_) x ($_ eq 'random' || $_ eq 'pct' ? $config->{seeds} : 1) } @{ $config->{policies} };
-    my @meet = $s->{meets} ? (undef, 'yes', 'no') : undef;
-    return map { launch(@options, policy => $all[$_], data => $_ % 2 ? 'normal' : 'integers', meet => $meet[ $_ % @meet ]) } 0 .. $#all;
+    my @barrier = $s->{producer_barrier} ? (undef, 'yes', 'no') : undef;
+    return map { launch(@options, policy => $all[$_], data => $_ % 2 ? 'normal' : 'integers',
+        producer_barrier => $barrier[ $_ % @barrier ]) } 0 .. $#all;
 }
 
-# choices(SUBMISSION, CONFIG): asks what it has: `meets`, and returns its variants, a list for each kernel: [name, CTAs
-# of a cluster]. Asked of the list itself, as a message has no room for all.
+# choices(SUBMISSION, CONFIG): asks whether it has `producer_barrier`, and returns its variants, a list for each kernel:
+# [name, CTAs of a cluster]. It asks the list itself, because a message has no space for all.
 sub choices {
     my ($s, $config) = @_;
     return if Patches::contents($s->{file}) !~ /CHOOSES_|\.variants\b/;
     my ($said) = Patches::output('timeout ' . 6 * $config->{seconds} . ' ' . map_of($s) . ' --choices');
     my @kernels;
-    $s->{meets} = $said =~ /^meet$/m;
+    $s->{producer_barrier} = $said =~ /^producer_barrier$/m;
     push @{ $kernels[$1] }, [ $2, $3 ] while $said =~ /^(\d+) (\w+) (\d+)$/mg;
     return @kernels;
 }

@@ -59,7 +59,7 @@ static void make_pattern(void) {
 }
 
 /* Shapes of both kernels: two take the same one, with all and with half of an SM; the last is large enough for
- * producers that meet. */
+ * a producer barrier. */
 static const int shapes[][3] = {{140, 264, 1000}, {16, 1000, 4096}, {16, 2048, 4096}, {4096, 4096, 32768}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0], THREADS = 6, LAUNCHES = 40 };
 

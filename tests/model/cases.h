@@ -93,11 +93,11 @@ const Case *find_case(const char *name);
 /* Sum over k of a[k] * b[k], of numbers in bf16. */
 float case_dot(const uint16_t *a, const uint16_t *b, int depth);
 
-/* kernels_right.c: so many CTAs of 1024 threads meet. A thread of the last one then needs more stack than it has, in
- * one of three ways; 0: none. */
-int right_meeting(int ctas, int overflow);
-/* kernels_global.c: so many CTAs meet three times; each adds to what its neighbour has left. */
-int global_meeting(int ctas);
+/* kernels_right.c: all CTAs, of 1024 threads each, synchronise. A thread of the last one then needs more
+ * stack than it has, in one of three ways; 0: none. */
+int right_grid_barrier(int ctas, int overflow);
+/* kernels_global.c: all CTAs synchronise three times; each adds to what its neighbour has left. */
+int global_grid_barrier(int ctas);
 int global_fixup(int ctas, int down);
 /* One thread ends the launch: 0: it runs for ever; 1: it calls exit(); 2: it makes more barriers than the model can
  * judge; 3: fork();

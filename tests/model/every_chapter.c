@@ -124,7 +124,7 @@ static void check_launches(const Chapter *chapter, Size size, const char *varian
         }
         for (int seed = 0; seed < (again ? 1 : done ? 0 : runs.seeds[policy]); seed++) {
             configure(again ? MODEL_RANDOM : policy, seed);
-            run.beyond.tuning.meet = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
+            run.beyond.tuning.producer_barrier = seed % 2 == 0 ? CHOICE_NO : CHOICE_YES;
             tally_start(&tally);
             int status = (int)run_checked(&run, &tally);
             done = !runs.all && model_depends() == NULL;

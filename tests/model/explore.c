@@ -442,7 +442,7 @@ static void woken(const Thread *t) {
     }
 }
 
-static void met(const Warp *w, uint32_t lanes) {
+static void joined(const Warp *w, uint32_t lanes) {
     static uint16_t clock[PROCS];
     memset(clock, 0, sizeof clock);
     for (int turn = 0; turn < 2; turn++) {
@@ -453,7 +453,7 @@ static void met(const Warp *w, uint32_t lanes) {
     }
 }
 
-static const Explorer explorer = {choose, queued, woken, met};
+static const Explorer explorer = {choose, queued, woken, joined};
 
 /* ---- what the threads are about to do
  * -------------------------------------------------------------------------------- */

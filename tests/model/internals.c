@@ -462,20 +462,20 @@ static void test_faults(void) {
     enum { CTAS = 33, GPU_SMS = 132 };
     options = (ModelOptions){.quiet = 1, .sms = CTAS};
     model_configure(&options);
-    is_int(right_meeting(CTAS, 0), 0, "33 CTAs of 1024 threads run beside each other");
+    is_int(right_grid_barrier(CTAS, 0), 0, "33 CTAs of 1024 threads run beside each other");
     for (int overflow = 1; overflow <= 3; overflow++) {
         model_forget_reports();
-        ok(right_meeting(CTAS, overflow) == 4, "a stack without a guard overflows, way %d", overflow);
+        ok(right_grid_barrier(CTAS, overflow) == 4, "a stack without a guard overflows, way %d", overflow);
         text = model_reports() == 1 ? model_report(0)->text : "";
         contains(text, "the stack is full", "... and the report says so");
         contains(text, "CTA 32 warp 1 lane 5", "... by its thread");
         contains(text, "kernels_right.c:", "... at its line");
     }
-    is_int(right_meeting(CTAS, 0), 0, "... and the next launch is right");
+    is_int(right_grid_barrier(CTAS, 0), 0, "... and the next launch is right");
     for (int policy = MODEL_EAGER; policy <= MODEL_PCT; policy++) {
         options = (ModelOptions){.quiet = 1, .sms = GPU_SMS, .policy = (ModelPolicy)policy};
         model_configure(&options);
-        is_int(global_meeting(GPU_SMS), 0, "132 CTAs meet");
+        is_int(global_grid_barrier(GPU_SMS), 0, "132 CTAs synchronise");
         is_int(global_fixup(GPU_SMS, 0), 0, "... each waits for the one before");
         is_int(global_fixup(GPU_SMS, 1), 0, "... for the one behind");
         /* Alone, launches may not overlap; as one of a chain, no memory is touched before the wait. */

@@ -37,10 +37,10 @@ WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
 WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
 WRONG_CASE(FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
 WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT);   /* ... copies it to another word */
-/* all CTAs meet, again and again */
+/* all CTAs synchronise, again and again */
 RIGHT_CASE(RIGHT_GRID_BARRIER);
 WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT); /* the others do not wait for the thread that meets */
+WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT); /* the others do not wait for the thread that synchronises */
 WRONG_CASE(GRID_BARRIER_TOO_MANY, LIVELOCK);          /* CTAs for the SMs */
 /* each CTA adds to what the one before, or behind, has left */
 RIGHT_CASE(RIGHT_FIXUP_UP);
@@ -70,7 +70,7 @@ RIGHT_CASE(RIGHT_TMA_ADD);                  /* onto what the store has left */
 WRONG_CASE(TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
 /* atomics on shared memory */
 RIGHT_CASE(RIGHT_SHARED_ATOMIC);
-RIGHT_CASE(RIGHT_SHARED_FENCES); /* the warps meet by a counter in shared memory, between fences */
+RIGHT_CASE(RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */
 WRONG_CASE(SHARED_FENCE_NONE, RACE_RAW);
 WRONG_CASE(SHARED_FENCE_BEFORE, RACE_RAW); /* none behind */
 WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
@@ -508,7 +508,7 @@ static int run_large(int bug, int ctas) {
     return status;
 }
 
-int global_meeting(int ctas) { return run_large(RIGHT_GRID_BARRIER, ctas); }
+int global_grid_barrier(int ctas) { return run_large(RIGHT_GRID_BARRIER, ctas); }
 int global_fixup(int ctas, int down) { return run_large(down ? (int)RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
 
 static int run(const Case *c) { return run_grid(c->bug, c->bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID); }

@@ -27,7 +27,7 @@ struct Params {
     Part *part;
 };
 
-RIGHT_IN(rounds, RIGHT_TOKEN); /* all threads meet by arrivals with tokens */
+RIGHT_IN(rounds, RIGHT_TOKEN); /* all threads synchronise by arrivals with tokens */
 RIGHT_IN(rounds, RIGHT_TOKEN_POLL);
 RIGHT_IN(rounds, RIGHT_TOKEN_TRY);
 RIGHT_IN(rounds, RIGHT_COUNT); /* one lane arrives for its warp */
@@ -35,8 +35,8 @@ WRONG_IN(rounds, COUNT_TOO_MANY, ARRIVE_OVERFLOW);
 WRONG_IN(rounds, COUNT_ZERO, ARRIVE_OVERFLOW);
 WRONG_IN(rounds, COUNT_NO_SYNCWARP, RACE_RAW);
 
-/* A meeting of all threads. */
-DEVICE void meet(MBarrier *bar, int bug, int round) {
+/* A barrier of all threads. */
+DEVICE void arrive_and_wait(MBarrier *bar, int bug, int round) {
     uint32_t parity = (uint32_t)round & 1;
     if (bug == RIGHT_COUNT || bug == COUNT_TOO_MANY || bug == COUNT_ZERO || bug == COUNT_NO_SYNCWARP) {
         LEAVES_OUT(COUNT_NO_SYNCWARP, __syncwarp());
@@ -63,9 +63,9 @@ DEVICE void rounds(Shared *s, const Params *p) {
     int thread = (int)threadIdx.x, value = p->in[thread];
     for (int round = 0; round < ROUNDS; round++) {
         s->value[thread] = value;
-        meet(&s->bar, bug, 2 * round);
+        arrive_and_wait(&s->bar, bug, 2 * round);
         value = s->value[THREADS - 1 - thread];
-        meet(&s->bar, bug, 2 * round + 1);
+        arrive_and_wait(&s->bar, bug, 2 * round + 1);
     }
     p->out[thread] = value;
 }

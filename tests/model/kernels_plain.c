@@ -251,7 +251,7 @@ DEVICE void hand_over(Shared *s, const Params *p, int id) {
     p->out[id] = s->value[THREADS - 1 - thread];
 }
 
-RIGHT_IN(early_return, RIGHT_EARLY_RETURN); /* the others meet without those who have returned */
+RIGHT_IN(early_return, RIGHT_EARLY_RETURN); /* the others synchronise without those who have returned */
 
 DEVICE void early_return(Shared *s, const Params *p, int id) {
     p->out[id] = mirrored(p, id);

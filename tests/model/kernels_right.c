@@ -61,15 +61,15 @@ RIGHT_IN(poll_counters, RIGHT_POLL_COUNTERS);  /* ... two counters */
 RIGHT_IN(poll_counters, RIGHT_POLL_AND_COUNT); /* ... and counts its turns where others see it */
 WRONG_IN(poll_counters, POLL_COUNTERS_NEVER, LIVELOCK);
 
-/* The first threads of all CTAs meet at two counters. */
+/* The first threads of all CTAs synchronise at two counters. */
 DEVICE int poll_counters(Shared *s, const Params *p) {
     if (threadIdx.x == 0) {
         int ctas = (int)gridDim.x + (p->bug == POLL_COUNTERS_NEVER);
         global_counter_add(p->counter, 1);
         global_counter_add(p->counter + 1, 1);
-        for (int met = 0; met < 2;) {
-            met = global_counter_read(p->counter) >= ctas;
-            met += global_counter_read(p->counter + 1) >= ctas;
+        for (int reached = 0; met < 2;) {
+            reached = global_counter_read(p->counter) >= ctas;
+            reached += global_counter_read(p->counter + 1) >= ctas;
             if (p->bug == RIGHT_POLL_AND_COUNT) {
                 global_counter_add(p->counter + 2, 1);
             }
@@ -78,7 +78,7 @@ DEVICE int poll_counters(Shared *s, const Params *p) {
     return 1;
 }
 
-RIGHT_IN(poll_shared, RIGHT_POLL_SHARED); /* warps meet at a counter in shared memory */
+RIGHT_IN(poll_shared, RIGHT_POLL_SHARED); /* warps synchronise at a counter in shared memory */
 RIGHT_IN(poll_shared, RIGHT_POLL_SHARED_CAS);
 RIGHT_IN(poll_shared, RIGHT_LOCK_SHARED); /* ... take a lock there in turn */
 WRONG_IN(poll_shared, POLL_SHARED_NEVER, LIVELOCK);
@@ -157,7 +157,7 @@ DEVICE int copied(Shared *s, const Params *p) {
     return right;
 }
 
-RIGHT_IN(parts, RIGHT_PARTS); /* halves of a warp meet on their own, quarters too */
+RIGHT_IN(parts, RIGHT_PARTS); /* halves of a warp synchronise on their own, quarters too */
 WRONG_IN(parts, PARTS_OVERLAP, CONVERGENCE);
 WRONG_IN(parts, PART_ABSENT, CONVERGENCE);
 WRONG_IN(parts, PART_WITHOUT_ITSELF, CONVERGENCE);
@@ -363,7 +363,7 @@ int right_end(int way) {
     return run(&(const Case){.bug = ways[way], .more = faults});
 }
 
-int right_meeting(int ctas, int overflow) {
+int right_grid_barrier(int ctas, int overflow) {
     const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};
     int *out = case_memory((size_t)ctas * 1024 * sizeof *out, "out");
     Params p = {out, case_memory(2 * sizeof(int), "counter"), RIGHT_POLL_COUNTERS, last[overflow], poll_counters};

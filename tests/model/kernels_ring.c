@@ -207,7 +207,7 @@ DEVICE void consumer(Shared *s, const Params *p) {
     }
     registers_settled(acc, BN / 2);
 
-    /* Into two matrices, so that the second round meets the first one's reads. */
+    /* Into two matrices, so that the second round conflicts with the first round's reads. */
     for (int round = 0; round < 2; round++) {
         if (round > 0 && bug != NO_READ_WAIT) {
             if (thread == 0) {

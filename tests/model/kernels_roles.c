@@ -28,8 +28,7 @@ RIGHT_CASE(RIGHT_EMPTY_AHEAD);     /* it waits for the stage of the next k-tile 
 RIGHT_CASE(RIGHT_FIRST_LAP_FREE);  /* it asks for no stage in the first lap */
 RIGHT_CASE(RIGHT_NO_TAIL);
 RIGHT_CASE(RIGHT_B_BY_CP_ASYNC); /* all 64 threads copy B, fence and arrive; one of them loads A */
-RIGHT_CASE(
-    RIGHT_REFILL_NAMED); /* there is none: the consumers meet at a numbered barrier, and one of their threads loads */
+RIGHT_CASE(RIGHT_REFILL_NAMED);  /* no producer: the consumers synchronise at a named barrier, one of them loads */
 /* the consumers' waits */
 RIGHT_CASE(RIGHT_POLLS);       /* test_wait in a loop */
 RIGHT_CASE(RIGHT_ASKS);        /* test_wait, and a wait if it was in vain */
@@ -295,7 +294,7 @@ DEVICE void release(Shared *s, const Params *p, int k_tile) {
     }
 }
 
-/* All consumers meet, and one of their threads fills the stage of k-tile `k_tile`. */
+/* All consumers synchronise, and one of their threads fills the stage of k-tile `k_tile`. */
 DEVICE void refill(Shared *s, const Params *p, int k_tile) {
     named_barrier_sync(15, 128 * CONSUMERS);
     if (threadIdx.x == 128) {

@@ -5,7 +5,7 @@
  * Options are those of the chapters' programs. Data are integers unless --data normal is given, so that every
  * difference counts. CELL=RxC in the environment draws cells of R x C elements, as many as fit on a screen, from the
  * top left corner. With --choices alone it draws nothing and lists what launch() chooses among, for tests/grade: a line
- * for each variant (its kernel's number, its name, the CTAs of its cluster), and "meet" where there is that choice.
+ * for each variant (its kernel's number, its name, the CTAs of its cluster), and "producer_barrier" if it is a choice.
  * Exit status: 0 right everywhere, 1 wrong somewhere, 2 bad usage, 3 no memory, or the launch was refused. */
 #include "harness/problem.h"
 #include "model/model_host.h"
@@ -103,7 +103,7 @@ static GemmStatus list_choices(const Chapter *chapter) {
         kernel += begins_kernel(chapter->variants, i);
         printf("%d %s %d\n", kernel, chapter->variants->variant[i].name, chapter->variants->variant[i].cluster);
     }
-    printf("%s", chapter_beyond(chapter).choices & CHOOSES_MEET ? "meet\n" : "");
+    printf("%s", chapter_beyond(chapter).choices & CHOOSES_PRODUCER_BARRIER ? "producer_barrier\n" : "");
     return GEMM_OK;
 }
 

@@ -37,7 +37,7 @@ void *model_alloc(size_t bytes) { return checked(malloc(bytes > 0 ? bytes : 1));
 void *model_alloc_zero(size_t bytes) { return checked(calloc(1, bytes > 0 ? bytes : 1)); }
 void *model_realloc(void *p, size_t bytes) { return checked(realloc(p, bytes)); }
 
-void *model_room(void *p, int need, int *capacity, size_t bytes) {
+void *model_grow(void *p, int need, int *capacity, size_t bytes) {
     if (need <= *capacity) {
         return p;
     }

@@ -15,7 +15,7 @@ void *model_realloc(void *p, size_t bytes);
 /* Zeroed, and freed with the CTA. */
 void *cta_alloc(Cta *cta, size_t bytes);
 /* p, for `need` things of so many bytes each: as it is, or a larger copy. *capacity: of p, 0 if p is NULL. */
-void *model_room(void *p, int need, int *capacity, size_t bytes);
+void *model_grow(void *p, int need, int *capacity, size_t bytes);
 /* model.c: a CTA has ended. */
 void cta_free_memory(Cta *cta);
 /* Each of the `count` elements of a list has a pointer `member`: to something of its own, zeroed. */

@@ -50,7 +50,7 @@ const Explorer *schedule_explorer;
 
 static void queue_warp(Warp *w) {
     if (w->queued < 0) {
-        s.ready = model_room(s.ready, s.ready_count + 1, &s.ready_capacity, sizeof *s.ready);
+        s.ready = model_grow(s.ready, s.ready_count + 1, &s.ready_capacity, sizeof *s.ready);
         w->queued = s.ready_count;
         s.ready[s.ready_count++] = w;
     }
@@ -70,7 +70,7 @@ static Warp *take_warp(int i) {
 
 void agent_queue(Agent *agent) {
     if (agent->queued < 0) {
-        s.agent = model_room(s.agent, s.agent_count + 1, &s.agent_capacity, sizeof *s.agent);
+        s.agent = model_grow(s.agent, s.agent_count + 1, &s.agent_capacity, sizeof *s.agent);
         agent->queued = s.agent_count;
         if (device.options.policy == MODEL_PCT) {
             agent->priority = (int)(random_next() >> 34);

@@ -62,9 +62,9 @@ typedef struct {
     /* Who goes on: the index of one of the threads, or behind them of an agent, which then does all that it has to
      * do. */
     int (*choose)(Thread *const *thread, int threads, Agent *const *agent, int agents);
-    void (*queued)(const Agent *agent);         /* there is asynchronous work */
-    void (*woken)(const Thread *t);             /* by who is running */
-    void (*met)(const Warp *w, uint32_t lanes); /* they have executed an instruction together */
+    void (*queued)(const Agent *agent);            /* there is asynchronous work */
+    void (*woken)(const Thread *t);                /* by who is running */
+    void (*joined)(const Warp *w, uint32_t lanes); /* they have executed an instruction together */
 } Explorer;
 extern const Explorer *schedule_explorer;
 

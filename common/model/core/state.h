@@ -69,11 +69,11 @@ struct Warp {
     int priority;
     int first_lane; /* random policies start a turn at a random lane */
 
-    struct WarpMeeting *meeting;   /* mechanism/warp.h */
-    struct WarpBarriers *barriers; /* mechanism/barrier.h */
-    struct WarpProducts *products; /* mechanism/wgmma.h */
-    Agent copies;                  /* cp.async of all lanes */
-    int registers;                 /* a thread, setmaxnreg */
+    struct WarpCollective *collective; /* mechanism/warp.h */
+    struct WarpBarriers *barriers;     /* mechanism/barrier.h */
+    struct WarpProducts *products;     /* mechanism/wgmma.h */
+    Agent copies;                      /* cp.async of all lanes */
+    int registers;                     /* a thread, setmaxnreg */
 };
 
 struct Warpgroup {

@@ -19,7 +19,7 @@ enum {
     TENSOR_CHUNK_BYTES = 16, /* the unit in which boxes are laid out, swizzled and tagged */
 };
 
-/* Values of CUtensorMapDataType; those that a GEMM in bf16, fp16, fp32 or integers can meet. */
+/* Values of CUtensorMapDataType; those that a GEMM in bf16, fp16, fp32 or integers can use. */
 enum {
     TENSOR_UINT8 = 0,
     TENSOR_UINT16 = 1,

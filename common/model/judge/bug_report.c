@@ -226,7 +226,7 @@ void report_end(int fatal) {
         /* What follows a bug is mostly its consequence: named, but not told in full. */
         print_lines(reports.text, reports.in_launch < FULL_REPORTS ? INT_MAX : 2);
     }
-    reports.list = model_room(reports.list, reports.count + 1, &reports.capacity, sizeof *reports.list);
+    reports.list = model_grow(reports.list, reports.count + 1, &reports.capacity, sizeof *reports.list);
     char *copy = model_alloc(reports.length + 1);
     memcpy(copy, reports.text, reports.length + 1);
     reports.list[reports.count++] = (ModelReport){reports.rule, copy};

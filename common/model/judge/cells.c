@@ -104,7 +104,7 @@ static uint32_t other_new(Cells *cells) {
         cells->free_other = cells->other[i].next;
         return i;
     }
-    cells->other = model_room(cells->other, (int)cells->others + 1, &cells->other_capacity, sizeof *cells->other);
+    cells->other = model_grow(cells->other, (int)cells->others + 1, &cells->other_capacity, sizeof *cells->other);
     return cells->others++;
 }
 
@@ -127,7 +127,7 @@ static Cell *split(Cells *cells, Chunk *chunk) {
             cells->free_split = cells->split[i][0].others;
         } else {
             cells->split =
-                model_room(cells->split, (int)cells->splits + 1, &cells->split_capacity, sizeof *cells->split);
+                model_grow(cells->split, (int)cells->splits + 1, &cells->split_capacity, sizeof *cells->split);
             i = cells->splits++;
         }
         chunk->split = i;
@@ -172,7 +172,7 @@ static inline int is_covered(Actor *a, const Access *e, int overwrites, int few)
 
 /* Judges the access against the others of a cell, and takes out what need not be kept behind it. Returns one of those,
  * free to be used; 0: there is none. */
-static uint32_t meet_others(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
+static uint32_t check_others(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
     const int resets = a->access.kind == ACCESS_STORE && a->space == SPACE_GLOBAL;
     int seen = 0; /* by an atomic that this thread knows: older ones are in the order of the word's values before it */
     uint32_t n = 0, out = 0;
@@ -208,7 +208,7 @@ static uint32_t meet_others(Cells *cells, Cell *cell, Actor *a, int overwrites, 
 static inline void cell_access(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
     a->access.again = cell->write.serial == 0 && a->space == SPACE_SHARED ? UNWRITTEN : 0;
     order_check(a, &cell->write, at, size);
-    uint32_t i = cell->others != 0 ? meet_others(cells, cell, a, overwrites, at, size) : 0;
+    uint32_t i = cell->others != 0 ? check_others(cells, cell, a, overwrites, at, size) : 0;
     if (!overwrites || ((cell->write.bytes & ~a->access.bytes) != 0 && cell->write.serial > order_now.oldest)) {
         i = i != 0 ? i : other_new(cells);
         cells->other[i] = (Other){overwrites ? cell->write : a->access, cell->others};

@@ -415,7 +415,7 @@ void thread_acquire(Thread *t, Clock *released) {
     clock_join(result, base);
     if (result->count == released->count && result->waited == released->waited && result->world == released->world &&
         memcmp(result->tick, released->tick, (size_t)result->count * sizeof result->tick[0]) == 0) {
-        /* Nothing new on this side: share, so that roles that have met have one clock again. */
+        /* Nothing new on this side: share, so that roles that have synchronised have one clock again. */
         clock_unref(result);
         result = clock_ref(released);
     }
@@ -427,10 +427,10 @@ void thread_acquire(Thread *t, Clock *released) {
 ON(clock, SYNCWARP) {
     Warp *w = e->warp;
     Clock *together = NULL;
-    for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
     }
-    for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
         thread_begin_with(&w->thread[__builtin_ctz(lanes)], together);
     }
     clock_unref(together);

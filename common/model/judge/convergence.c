@@ -16,7 +16,7 @@ typedef struct {
     int seen; /* 1 + the barrier's generation */
     Site site;
     const Thread *thread;
-    uint32_t waits; /* since the warp met last */
+    uint32_t waits; /* since the warp was last together */
 } WarpPlace;
 
 /* Of a CTA. */
@@ -31,9 +31,9 @@ typedef struct CtaConvergence {
         Thread *last_first;
     } named[NAMED_BARRIERS];
     WarpPlace place[ALIGNED][WARP_LIMIT];
-    uint32_t meetings[WARP_LIMIT]; /* times that all lanes of a warp were at one instruction */
-    struct {                       /* what a thread has waited for since its warp met last */
-        uint32_t meetings, waits;
+    uint32_t together[WARP_LIMIT]; /* times that all lanes of a warp were at one instruction */
+    struct {                       /* what a thread has waited for since its warp was last together */
+        uint32_t together, waits;
         Site site; /* of the last wait */
     } alone[THREAD_LIMIT];
 } CtaConvergence;
@@ -66,7 +66,7 @@ static void report_in_sync(const Warp *w, WarpPart part) {
 ON(convergence, WARP_APART) {
     Thread *t = e->thread;
     Warp *w = t->warp;
-    WarpMeeting *m = w->meeting;
+    WarpCollective *m = w->collective;
     const char *what = warp_instruction_text(e->instruction);
     MISUSE_IF(!((e->mask | ~w->all) >> t->lane & 1), RULE_CONVERGENCE, e->site, 1,
               "%s with mask 0x%08x by lane %d, which is not in it", what, e->mask, t->lane);
@@ -82,13 +82,13 @@ ON(convergence, WARP_APART) {
 }
 
 ON(convergence, SHUFFLE_SOURCE) {
-    report_misuse(RULE_CONVERGENCE, e->warp->meeting->site, 0,
+    report_misuse(RULE_CONVERGENCE, e->warp->collective->site, 0,
                   "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask",
-                  e->warp->meeting->mask, e->lane, e->from_lane);
+                  e->warp->collective->mask, e->lane, e->from_lane);
 }
 
 ON(convergence, EXCHANGE) {
-    const WarpMeeting *m = e->warp->meeting;
+    const WarpCollective *m = e->warp->collective;
     for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
         MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->site, 1,
@@ -99,14 +99,14 @@ ON(convergence, EXCHANGE) {
 /* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
 ON(convergence, WARP_ACCESS) {
     MISUSE_IF(e->warp->lanes < WARP_SIZE, RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
-              warp_instruction_text(e->warp->meeting->instruction), e->warp->lanes);
+              warp_instruction_text(e->warp->collective->instruction), e->warp->lanes);
 }
 HEARS(convergence, MMA, on_WARP_ACCESS);
 
 ON(convergence, THREAD_RETURNED) {
     Thread *t = e->thread;
     const Warp *w = t->warp;
-    const WarpMeeting *m = w->meeting;
+    const WarpCollective *m = w->collective;
     for (int i = -1; i < m->parts; i++) {
         WarpPart part = warp_part(m, i);
         MISUSE_IF((part.arrived & part.mask) && (part.mask >> t->lane & 1), RULE_CONVERGENCE, part.site, 1,
@@ -118,12 +118,12 @@ ON(convergence, THREAD_RETURNED) {
 
 /* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
 
-ON(convergence, WARP_TOGETHER) { e->warp->cta->convergence->meetings[e->warp->id]++; }
+ON(convergence, WARP_TOGETHER) { e->warp->cta->convergence->together[e->warp->id]++; }
 
 static uint32_t *waits_alone(const Thread *t) {
     CtaConvergence *c = t->cta->convergence;
-    if (c->alone[t->id].meetings != c->meetings[t->warp->id]) {
-        c->alone[t->id].meetings = c->meetings[t->warp->id];
+    if (c->alone[t->id].together != c->together[t->warp->id]) {
+        c->alone[t->id].together = c->together[t->warp->id];
         c->alone[t->id].waits = 0;
     }
     return &c->alone[t->id].waits;
@@ -164,8 +164,8 @@ static void check_aligned(const Thread *t, Aligned barrier, int generation, Site
 static void check_sync(const Thread *t, Site site) {
     const Warp *w = t->warp;
     check_aligned(t, ALIGNED_SYNC, t->cta->named[0].generation, site);
-    for (int i = -1; i < w->meeting->parts; i++) {
-        WarpPart part = warp_part(w->meeting, i);
+    for (int i = -1; i < w->collective->parts; i++) {
+        WarpPart part = warp_part(w->collective, i);
         if (part.arrived != 0 && (w->in_sync & part.mask)) {
             report_in_sync(w, part);
         }
@@ -277,7 +277,7 @@ ON(convergence, SETMAXNREG) {
     const RegisterChange *others = w->warpgroup->registers;
     role_registers(w, increase);
     for (int lane = 0; lane < w->lanes; lane++) {
-        MISUSE_IF(w->meeting->number[lane] != registers, RULE_CONVERGENCE, e->site, 1,
+        MISUSE_IF(w->collective->number[lane] != registers, RULE_CONVERGENCE, e->site, 1,
                   "setmaxnreg with different counts in the lanes of a warp");
     }
     MISUSE_IF(registers < 24 || registers > 256 || registers % 8 != 0, RULE_SETMAXNREG, e->site, 1,

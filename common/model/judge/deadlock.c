@@ -159,7 +159,7 @@ static void explain_named(const Thread *t) {
 
 /* The warp-wide instruction at which the thread waits. */
 static WarpPart part_of(const Thread *t) {
-    const WarpMeeting *m = t->warp->meeting;
+    const WarpCollective *m = t->warp->collective;
     int i = -1;
     while (i + 1 < m->parts && !(warp_part(m, i).arrived >> t->lane & 1)) {
         i++;

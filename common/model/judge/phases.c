@@ -21,7 +21,7 @@ static void forget(Deeds *deeds) {
 }
 
 static void deed_add(Deeds *deeds, Deed deed) {
-    deeds->list = model_room(deeds->list, deeds->count + 1, &deeds->capacity, sizeof deed);
+    deeds->list = model_grow(deeds->list, deeds->count + 1, &deeds->capacity, sizeof deed);
     deeds->list[deeds->count++] = deed;
 }
 
@@ -759,7 +759,7 @@ ON(phases, MBARRIER_PASSED) {
         t->cta->phases->thread[t->id].fresh = b;
         t->cta->phases->thread[t->id].fresh_site = e->site;
     }
-    f->passed = model_room(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
+    f->passed = model_grow(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }

@@ -192,7 +192,7 @@ static void fragments_loaded(const Event *e, const Tag tag[WARP_SIZE]) {
 ON(products, WARP_ACCESS) {
     Warp *w = e->warp;
     Tag tag[WARP_SIZE];
-    for (uint32_t lanes = w->meeting->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
         uint32_t offset = row_offset(e, lane);
         Actor actor = actor_plain(&w->thread[lane], e->access, e->site);
@@ -248,9 +248,9 @@ static void check_fence(const Warp *w, const Product *wanted) {
     WarpFacts *f = facts(w);
     Site before = f->touched_site;
     if (!f->touched) {
-        before = written(f, w->meeting->pointer[0][0], (uint32_t)wanted->n / 2 * sizeof(float));
+        before = written(f, w->collective->pointer[0][0], (uint32_t)wanted->n / 2 * sizeof(float));
         if (before == 0 && wanted->rs) {
-            before = written(f, w->meeting->pointer[1][0], FRAGMENT_BYTES);
+            before = written(f, w->collective->pointer[1][0], FRAGMENT_BYTES);
         }
         if (before == 0) {
             return;
@@ -297,7 +297,7 @@ static void report_left(const Warp *w, const Warp *left, Site site) {
 
 static void check_lanes(const Warp *w, const Product *wanted) {
     for (int lane = 0; lane < w->lanes; lane++) {
-        const WarpMeeting *m = w->meeting;
+        const WarpCollective *m = w->collective;
         MISUSE_IF(m->word[0][lane] != wanted->a || m->word[1][lane] != wanted->b ||
                       m->number[lane] != wanted->accumulate,
                   RULE_WGMMA_OPERANDS, wanted->site, 1,
@@ -426,10 +426,10 @@ static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int f
 
 static void remember_fragment(const Warp *w, const Product *product) {
     WarpFacts *f = facts(w);
-    f->fragment = model_room(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
+    f->fragment = model_grow(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
     FragmentRead *read = &f->fragment[f->fragments++];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        read->a[lane] = (uintptr_t)w->meeting->pointer[1][lane];
+        read->a[lane] = (uintptr_t)w->collective->pointer[1][lane];
     }
     read->number = product->number + 1;
     read->site = product->site;
@@ -449,7 +449,7 @@ ON(products, WGMMA_PART) {
     check_order(w, product, first);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const float *known = product->tile->d[w->thread[lane].id % WARPGROUP_SIZE];
-        if (known != NULL && known != w->meeting->pointer[0][lane]) {
+        if (known != NULL && known != w->collective->pointer[0][lane]) {
             report_different(w, product, wanted->site, "the accumulators");
         }
     }
@@ -460,7 +460,7 @@ ON(products, WGMMA_PART) {
         if (!product->rs) {
             a = check_operand(w, product, ACCESS_WGMMA_A, first, &beyond_base);
         } else {
-            a = first ? provenance_fragment(w, product->type, w->meeting->pointer[1][0], wanted->site) : a;
+            a = first ? provenance_fragment(w, product->type, w->collective->pointer[1][0], wanted->site) : a;
             w->cta->results->unknown |= first && a.tensor == TENSOR_UNKNOWN;
         }
         Tag b = check_operand(w, product, ACCESS_WGMMA_B, first, &beyond_base);

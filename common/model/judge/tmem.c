@@ -71,9 +71,9 @@ ON(tmem, TMEM_ALLOC) {
     int n = e->columns;
     const Cta *peer = pair_cta(&e->warp->thread[0], e->pair, !(e->warp->cta->rank & 1));
     /* The other may be at its next one already. */
-    const int turn = (e->warp->cta->tmem->asked[TMEM_MEETS_ALLOC].times + 1) % 2;
+    const int turn = (e->warp->cta->tmem->asked[PAIR_ALLOC].times + 1) % 2;
     const char *fault =
-        e->pair && peer->tmem->asked[TMEM_MEETS_ALLOC].columns[turn] != n
+        e->pair && peer->tmem->asked[PAIR_ALLOC].columns[turn] != n
             ? "the other CTA of the pair asks for another number"
         : n < TMEM_LEAST || n > TMEM_COLUMNS || (n & (n - 1)) != 0 ? "accepted are 32, 64, 128, 256 and 512 columns"
         : f->relinquished              ? "the CTA has executed tcgen05.relinquish_alloc_permit"
@@ -147,7 +147,7 @@ ON(tmem, TMEM_ACCESS) {
     const int lanes = tcgen05_register_lanes(e->registers_are), first = w->id % 4 * WARP_SIZE, n = e->columns;
     const AccessKind kind = e->write ? ACCESS_TMEM_ST : lanes == WARP_SIZE ? ACCESS_TMEM_LD : ACCESS_TMEM_LD_16;
     for (int lane = 0; lane < w->lanes; lane++) {
-        MISUSE_IF(w->meeting->word[0][lane] != e->taddr, RULE_TMEM_ADDRESS, e->site, 1,
+        MISUSE_IF(w->collective->word[0][lane] != e->taddr, RULE_TMEM_ADDRESS, e->site, 1,
                   "%s with addresses that differ between lanes of a warp", access_name[kind]);
     }
     MISUSE_IF(tmem_lane(e->taddr) != first && tmem_lane(e->taddr) != first + WARP_SIZE - lanes, RULE_TMEM_ADDRESS,

@@ -339,7 +339,7 @@ ON(world, ATOMIC_DONE) {
         word->forgotten = 1;
         forget_raises(word, RAISES_KEPT / 2);
     }
-    word->raise = model_room(word->raise, word->raises + 2, &word->raise_capacity, sizeof *word->raise);
+    word->raise = model_grow(word->raise, word->raises + 2, &word->raise_capacity, sizeof *word->raise);
     if (word->raises == 0) {
         word->raise[word->raises++] = (Raise){e->before, NULL, NULL, device_of(t)};
     }

@@ -35,7 +35,7 @@ static void short_name(const char *expression, char *name, size_t size) {
 static Barrier *barrier_new(Cta *cta, uint32_t offset, int arrivals, const char *array, int index) {
     CtaBarriers *all = cta->mbarriers;
     Barrier *b = cta_alloc(cta, sizeof *b);
-    all->list = model_room(all->list, all->count + 1, &all->capacity, sizeof *all->list);
+    all->list = model_grow(all->list, all->count + 1, &all->capacity, sizeof *all->list);
     all->list[all->count++] = b;
     b->cta = cta;
     b->offset = offset;

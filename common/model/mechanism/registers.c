@@ -36,8 +36,8 @@ void model_setmaxnreg(int increase, int registers, const char *here) {
     Warp *w = t->warp;
     RegisterPool *pool = t->cta->registers;
     Site site = site_of(here);
-    w->meeting->number[t->lane] = registers;
-    if (!warp_meet(t, WARP_SETMAXNREG, 0xffffffffu, site)) {
+    w->collective->number[t->lane] = registers;
+    if (!warp_join(t, WARP_SETMAXNREG, 0xffffffffu, site)) {
         return;
     }
     POST(SETMAXNREG, .warp = w, .increase = increase, .count = registers, .site = site);

@@ -82,11 +82,11 @@ static void post_group(Thread *t, const char *what, int pair, int targets, Site 
 }
 
 /* Of a pair: a warp waits for one of the other CTA to execute the same. */
-static void meet_peer(Thread *t, TmemMeeting meeting, int columns, const char *what, Site site) {
+static void wait_for_peer(Thread *t, TmemPairStep step, int columns, const char *what, Site site) {
     CtaTmem *own = t->cta->tmem, *peer = pair_cta(t, 1, !(t->cta->rank & 1))->tmem;
-    own->asked[meeting].columns[own->asked[meeting].times++ % 2] = columns;
+    own->asked[step].columns[own->asked[step].times++ % 2] = columns;
     threads_wake(&peer->waiting);
-    while (peer->asked[meeting].times < own->asked[meeting].times) {
+    while (peer->asked[step].times < own->asked[step].times) {
         thread_block_in(t, &own->waiting, (Wait){.kind = WAIT_PEER, .site = site, .what = what});
     }
 }
@@ -95,12 +95,12 @@ void model_tcgen05_alloc(uint32_t *to, int columns, int pair, const char *here) 
     Thread *t = current_thread();
     CtaTmem *tmem = t->cta->tmem;
     Site site = site_of(here);
-    if (!warp_meet(t, WARP_TCGEN05_ALLOC, 0xffffffffu, site)) {
+    if (!warp_join(t, WARP_TCGEN05_ALLOC, 0xffffffffu, site)) {
         return;
     }
     post_group(t, "tcgen05.alloc", pair, 0, site);
     if (pair) {
-        meet_peer(t, TMEM_MEETS_ALLOC, columns, "tcgen05.alloc", site);
+        wait_for_peer(t, PAIR_ALLOC, columns, "tcgen05.alloc", site);
     }
     int first = columns > 0 ? find_columns(tmem, columns) : -1;
     POST(TMEM_ALLOC, .warp = t->warp, .taddr = (uint32_t)first, .columns = columns, .pair = pair, .site = site);
@@ -119,13 +119,13 @@ void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *
     Thread *t = current_thread();
     CtaTmem *tmem = t->cta->tmem;
     Site site = site_of(here);
-    if (!warp_meet(t, WARP_TCGEN05_DEALLOC, 0xffffffffu, site)) {
+    if (!warp_join(t, WARP_TCGEN05_DEALLOC, 0xffffffffu, site)) {
         return;
     }
     post_group(t, "tcgen05.dealloc", pair, 0, site);
     POST(TMEM_DEALLOC, .warp = t->warp, .taddr = address, .columns = columns, .pair = pair, .site = site);
     if (pair) {
-        meet_peer(t, TMEM_MEETS_DEALLOC, columns, "tcgen05.dealloc", site);
+        wait_for_peer(t, PAIR_DEALLOC, columns, "tcgen05.dealloc", site);
     }
     memset(&tmem->taken[address], 0, (size_t)columns);
     tmem->allocated[address] = 0;
@@ -137,7 +137,7 @@ void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *
 
 void model_tcgen05_relinquish(int pair, const char *here) {
     Thread *t = current_thread();
-    if (warp_meet(t, WARP_TCGEN05_RELINQUISH, 0xffffffffu, site_of(here))) {
+    if (warp_join(t, WARP_TCGEN05_RELINQUISH, 0xffffffffu, site_of(here))) {
         post_group(t, "tcgen05.relinquish_alloc_permit", pair, 0, site_of(here));
         POST(TMEM_RELINQUISH, .warp = t->warp, .site = site_of(here));
         warp_go(t->warp);
@@ -176,10 +176,10 @@ void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32
                           const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    WarpMeeting *m = w->meeting;
+    WarpCollective *m = w->collective;
     m->pointer[0][t->lane] = registers;
     m->word[0][t->lane] = address;
-    if (!warp_meet(t, write ? WARP_TCGEN05_ST : WARP_TCGEN05_LD, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, write ? WARP_TCGEN05_ST : WARP_TCGEN05_LD, 0xffffffffu, site_of(here))) {
         return;
     }
     POST(TMEM_ACCESS, .warp = w, .taddr = address, .registers_are = shape, .columns = n, .write = write,
@@ -209,7 +209,7 @@ void model_tcgen05_wait(int stores, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     const GroupKind kind = stores ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
-    if (!warp_meet(t, stores ? WARP_TCGEN05_WAIT_ST : WARP_TCGEN05_WAIT_LD, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, stores ? WARP_TCGEN05_WAIT_ST : WARP_TCGEN05_WAIT_LD, 0xffffffffu, site_of(here))) {
         return;
     }
     for (int lane = 0; lane < w->lanes; lane++) {

@@ -26,7 +26,7 @@ typedef struct {
     Site site;
 } TmemCopy;
 
-typedef enum { TMEM_MEETS_ALLOC, TMEM_MEETS_DEALLOC, TMEM_MEETINGS } TmemMeeting;
+typedef enum { PAIR_ALLOC, PAIR_DEALLOC, PAIR_STEPS } TmemPairStep;
 
 /* Of a CTA. */
 typedef struct CtaTmem {
@@ -35,7 +35,7 @@ typedef struct CtaTmem {
     uint8_t taken[TMEM_COLUMNS]; /* by an allocation */
     struct {                   /* cta_group::2: how often a warp of the CTA has come, how many columns it wanted last */
         int times, columns[2]; /* of the last two */
-    } asked[TMEM_MEETINGS];
+    } asked[PAIR_STEPS];
     Thread *waiting;              /* for the other CTA of the pair to come */
     struct TmemLoad *loads;       /* whose registers no wait has given their values yet */
     struct TmemWork *work, *last; /* products, copies and commits, in the order of their issue */

@@ -8,11 +8,11 @@
 #include "../event.h"
 #include "../model.h"
 
-void meetings_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, meeting); }
+void collectives_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, collective); }
 
 /* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the
  * last. */
-static void exchange(WarpMeeting *m, int i) {
+static void exchange(WarpCollective *m, int i) {
     WarpPart now = warp_part(m, -1), other = {.arrived = 0};
     if (i < m->parts) {
         other = m->part[i];
@@ -27,9 +27,10 @@ static void exchange(WarpMeeting *m, int i) {
     }
 }
 
-/* A lane comes with this mask: the meeting of that mask becomes the one in progress, or none does. But one of another
- * mask where lanes that it needs wait for it: nobody can go on, and that is the one to report. */
-static void turn_to(WarpMeeting *m, uint32_t mask, int lane) {
+/* A lane comes with this mask: the collective of that mask becomes the one in progress, or none
+ * does. If lanes that it needs wait at a collective of another mask, no lane can go on, and that collective is
+ * reported. */
+static void turn_to(WarpCollective *m, uint32_t mask, int lane) {
     int i = m->parts;
     if (m->arrived == 0 || m->mask != mask) {
         for (i = 0; i < m->parts && m->part[i].mask != mask;) {
@@ -45,7 +46,7 @@ static void turn_to(WarpMeeting *m, uint32_t mask, int lane) {
     }
 }
 
-/* Apart from warp_meet(), which needs no room for a record then: 32 lanes call it at each instruction. */
+/* Apart from warp_join(), which needs no room for a record then: 32 lanes call it at each instruction. */
 static _Noreturn __attribute__((noinline)) void post_apart(Thread *t, WarpInstruction instruction, uint32_t mask,
                                                            Site site) {
     POST(WARP_APART, .thread = t, .instruction = instruction, .mask = mask, .site = site);
@@ -53,9 +54,9 @@ static _Noreturn __attribute__((noinline)) void post_apart(Thread *t, WarpInstru
 }
 static __attribute__((noinline)) void post_together(Warp *w) { POST(WARP_TOGETHER, .warp = w); }
 
-int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+int warp_join(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
-    WarpMeeting *m = w->meeting;
+    WarpCollective *m = w->collective;
     mask &= w->all;
     if (m->parts > 0 || (m->arrived != 0 && m->mask != mask)) {
         turn_to(m, mask, t->lane);
@@ -84,11 +85,11 @@ int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
 }
 
 void warp_go(Warp *w) {
-    uint32_t others = w->meeting->arrived & ~(1u << current_thread()->lane);
+    uint32_t others = w->collective->arrived & ~(1u << current_thread()->lane);
     if (schedule_explorer != NULL) {
-        schedule_explorer->met(w, w->meeting->arrived);
+        schedule_explorer->joined(w, w->collective->arrived);
     }
-    w->meeting->arrived = 0;
+    w->collective->arrived = 0;
     w->ready |= others;
     while (others != 0) {
         Thread *t = &w->thread[__builtin_ctz(others)];
@@ -102,7 +103,7 @@ void warp_go(Warp *w) {
 
 void model_syncwarp(uint32_t mask, const char *here) {
     Thread *t = current_thread();
-    if (warp_meet(t, WARP_SYNCWARP, mask, site_of(here))) {
+    if (warp_join(t, WARP_SYNCWARP, mask, site_of(here))) {
         POST(SYNCWARP, .warp = t->warp);
         warp_go(t->warp);
     }
@@ -121,11 +122,11 @@ static int source_of(ModelShuffle how, int lane, int operand, int width) {
 uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, int width, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    WarpMeeting *m = w->meeting;
+    WarpCollective *m = w->collective;
     m->word[0][t->lane] = value;
     m->word[1][t->lane] = (uint64_t)width;
     m->number[t->lane] = which;
-    if (warp_meet(t, WARP_SHUFFLE, mask, site_of(here))) {
+    if (warp_join(t, WARP_SHUFFLE, mask, site_of(here))) {
         POST(EXCHANGE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -146,9 +147,9 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
 
 uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
     Thread *t = current_thread();
-    WarpMeeting *m = t->warp->meeting;
+    WarpCollective *m = t->warp->collective;
     m->number[t->lane] = predicate;
-    if (warp_meet(t, WARP_VOTE, mask, site_of(here))) {
+    if (warp_join(t, WARP_VOTE, mask, site_of(here))) {
         POST(EXCHANGE, .warp = t->warp);
         uint32_t ballot = 0;
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -166,8 +167,8 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
     return (uint32_t)m->result[t->lane];
 }
 
-/* The lanes of the meeting that have this lane's value. */
-static uint32_t alike(const WarpMeeting *m, int lane) {
+/* The lanes of the collective that have this lane's value. */
+static uint32_t alike(const WarpCollective *m, int lane) {
     uint32_t same = 0;
     for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
         int other = __builtin_ctz(lanes);
@@ -178,9 +179,9 @@ static uint32_t alike(const WarpMeeting *m, int lane) {
 
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
     Thread *t = current_thread();
-    WarpMeeting *m = t->warp->meeting;
+    WarpCollective *m = t->warp->collective;
     m->word[0][t->lane] = value;
-    if (warp_meet(t, WARP_MATCH, mask, site_of(here))) {
+    if (warp_join(t, WARP_MATCH, mask, site_of(here))) {
         POST(EXCHANGE, .warp = t->warp);
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
@@ -224,7 +225,7 @@ static int elected(const Warp *w) {
 
 int model_elect_one(const char *here) {
     Thread *t = current_thread();
-    if (warp_meet(t, WARP_ELECT, 0xffffffffu, site_of(here))) {
+    if (warp_join(t, WARP_ELECT, 0xffffffffu, site_of(here))) {
         warp_go(t->warp);
     }
     return t->lane == elected(t->warp);
@@ -234,10 +235,10 @@ int model_elect_one(const char *here) {
 
 void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const char *here) {
     Thread *t = current_thread();
-    WarpMeeting *m = t->warp->meeting;
+    WarpCollective *m = t->warp->collective;
     m->pointer[0][t->lane] = r;
     m->pointer[1][t->lane] = row;
-    if (!warp_meet(t, store ? WARP_STMATRIX : WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, store ? WARP_STMATRIX : WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
         return;
     }
     uint32_t *const *registers = (uint32_t *const *)m->pointer[0];
@@ -256,11 +257,11 @@ void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const c
 void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
-    WarpMeeting *m = w->meeting;
+    WarpCollective *m = w->collective;
     m->pointer[0][t->lane] = d;
     m->pointer[1][t->lane] = a;
     m->pointer[2][t->lane] = b;
-    if (!warp_meet(t, WARP_MMA, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, WARP_MMA, 0xffffffffu, site_of(here))) {
         return;
     }
     float *const *ds = (float *const *)m->pointer[0];

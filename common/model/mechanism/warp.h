@@ -1,5 +1,5 @@
-/* warp.h - what the 32 threads of a warp execute together: how they meet, shuffles, ldmatrix, mma.sync. What kernels
- * call is in model.h. */
+/* warp.h - what the 32 threads of a warp execute together: warp-wide instructions, shuffles, ldmatrix, mma.sync.
+ * What kernels call is in model.h. */
 #ifndef MODEL_WARP_H
 #define MODEL_WARP_H
 
@@ -52,7 +52,7 @@ typedef struct {
 } WarpPart;
 
 /* The instruction in progress. */
-typedef struct WarpMeeting {
+typedef struct WarpCollective {
     WarpInstruction instruction;
     Site site;
     uint32_t mask;    /* who must come */
@@ -64,20 +64,20 @@ typedef struct WarpMeeting {
     int number[WARP_SIZE];
     uint64_t result[WARP_SIZE];
     WarpPart part[WARP_SIZE];
-} WarpMeeting;
+} WarpCollective;
 
 /* What is in progress: -1 the last one, from 0 the other `parts`. */
-static inline WarpPart warp_part(const WarpMeeting *m, int i) {
+static inline WarpPart warp_part(const WarpCollective *m, int i) {
     return i >= 0 ? m->part[i] : (WarpPart){m->instruction, m->site, m->mask, m->arrived};
 }
 
 /* model.c: a CTA begins. */
-void meetings_begin(Cta *cta);
+void collectives_begin(Cta *cta);
 
 /* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
  * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. For the
  * mechanisms whose instructions are warp-wide. */
-int warp_meet(Thread *t, WarpInstruction instruction, uint32_t mask, Site site);
+int warp_join(Thread *t, WarpInstruction instruction, uint32_t mask, Site site);
 void warp_go(Warp *w);
 
 #endif

@@ -1,8 +1,8 @@
 /* wgmma.c - products of a warpgroup: issued by its four warps, executed when the schedule says, waited for by groups.
  *
- * Each warp issues its part when it comes; warps need not meet. A product can execute once all four have issued it, and
- * products execute in order. From its first product until a wait that covers its last one, a tile of accumulators lives
- * here and the registers hold NaN. */
+ * Each warp issues its part when it comes; warps need not wait for each other. A product can execute once all four have
+ * issued it, and products execute in order. From its first product until a wait that covers its last one, a tile
+ * of accumulators lives here and the registers hold NaN. */
 #include "wgmma.h"
 
 #include <math.h>
@@ -106,7 +106,7 @@ static void load_fragments(Warp *w, Product *product) {
     if (product->a_values == NULL) {
         product->a_values = model_alloc_zero((size_t)matrix_k(product->type) * WGMMA_M * sizeof(float));
     }
-    const uint32_t *const *a = (const uint32_t *const *)w->meeting->pointer[1];
+    const uint32_t *const *a = (const uint32_t *const *)w->collective->pointer[1];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         watch(&w->thread[lane], a[lane], FRAGMENT_BYTES);
     }
@@ -192,7 +192,7 @@ static Product *issue_part(Warp *w, const Product *wanted) {
         *product = *wanted;
         product->number = w->products->issued;
         product->group = w->products->groups;
-        product->tile = find_tile(p, &w->thread[0], w->meeting->pointer[0][0], wanted->n);
+        product->tile = find_tile(p, &w->thread[0], w->collective->pointer[0][0], wanted->n);
     }
     POST(WGMMA_PART, .warp = w, .product = product, .wanted = wanted, .first = first, .site = wanted->site);
     if (first) {
@@ -210,7 +210,7 @@ static void issue(Warp *w, const Product *wanted) {
     Product *product = issue_part(w, wanted);
     AccumulatorTile *tile = product->tile;
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->meeting->pointer[0][lane];
+        tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->collective->pointer[0][lane];
     }
     if (!(tile->taken & bit) && take_registers(w, tile, wanted->accumulate)) {
         POST(WGMMA_UNSET, .site = wanted->site);
@@ -239,13 +239,13 @@ void model_wgmma(MatrixType type, int n, float *d, const uint32_t *a_registers, 
                             .b_major = b_major,
                             .site = site_of(here)};
     Thread *t = current_thread();
-    WarpMeeting *m = t->warp->meeting;
+    WarpCollective *m = t->warp->collective;
     m->pointer[0][t->lane] = d;
     m->pointer[1][t->lane] = a_registers;
     m->word[0][t->lane] = a;
     m->word[1][t->lane] = b;
     m->number[t->lane] = wanted.accumulate;
-    if (warp_meet(t, WARP_WGMMA, 0xffffffffu, wanted.site)) {
+    if (warp_join(t, WARP_WGMMA, 0xffffffffu, wanted.site)) {
         issue(t->warp, &wanted);
         warp_go(t->warp);
     }
@@ -256,7 +256,7 @@ void model_wgmma(MatrixType type, int n, float *d, const uint32_t *a_registers, 
 void model_wgmma_fence(const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    if (warp_meet(t, WARP_WGMMA_FENCE, 0xffffffffu, site)) {
+    if (warp_join(t, WARP_WGMMA_FENCE, 0xffffffffu, site)) {
         POST(WGMMA_FENCE, .warp = t->warp, .site = site);
         warp_go(t->warp);
     }
@@ -266,7 +266,7 @@ void model_wgmma_commit_group(const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpProducts *p = w->products;
-    if (warp_meet(t, WARP_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
+    if (warp_join(t, WARP_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
         POST(WGMMA_COMMIT, .warp = w);
         w->warpgroup->products->group_end[p->groups % GROUP_HISTORY] = p->issued;
         p->committed = p->issued;
@@ -290,7 +290,7 @@ void model_wgmma_wait_group(int newest, const char *here) {
     Warp *w = t->warp;
     Warpgroup *g = w->warpgroup;
     Site site = site_of(here);
-    if (!warp_meet(t, WARP_WGMMA_WAIT, 0xffffffffu, site)) {
+    if (!warp_join(t, WARP_WGMMA_WAIT, 0xffffffffu, site)) {
         return;
     }
     POST(WGMMA_WAIT, .warp = w, .newest = newest, .site = site);

@@ -180,7 +180,7 @@ static int group_of(WarpCount *c, Site site, ModelCount how, uint32_t number) {
             return i;
         }
     }
-    c->group = model_room(c->group, c->groups + 1, &c->capacity, sizeof *c->group);
+    c->group = model_grow(c->group, c->groups + 1, &c->capacity, sizeof *c->group);
     c->group[c->groups] = (Group){.site = site, .how = how, .number = number, .next = *first};
     return *first = c->groups++;
 }
@@ -322,7 +322,7 @@ HEARS(count, LAUNCH_ASKED, on_MBARRIER_COMPLETE);
 ON(count, WARP_TOGETHER) { count_together(e->warp); }
 
 ON(count, WARP_ACCESS) {
-    Group g = {.lanes = e->warp->meeting->arrived,
+    Group g = {.lanes = e->warp->collective->arrived,
                .how = e->access == ACCESS_LDMATRIX       ? COUNT_LDMATRIX
                       : e->access == ACCESS_STMATRIX     ? COUNT_STMATRIX
                       : access_flags(e->access) & WRITES ? COUNT_SHARED_STORES
@@ -341,7 +341,7 @@ ON(count, WARP_ACCESS) {
 /* What is counted of an exchange, each time that it happens; 0: nothing. */
 ON(count, EXCHANGE) {
     static const ModelCount which[WARP_INSTRUCTION_COUNT] = {[WARP_SHUFFLE] = COUNT_SHUFFLES};
-    ModelCount counted = which[e->warp->meeting->instruction];
+    ModelCount counted = which[e->warp->collective->instruction];
     counts[counted] += counted != 0;
 }
 

@@ -35,7 +35,7 @@ static Question *question_at(Site site) {
             return q;
         }
     }
-    seen.question = model_room(seen.question, seen.questions + 1, &seen.capacity, sizeof *seen.question);
+    seen.question = model_grow(seen.question, seen.questions + 1, &seen.capacity, sizeof *seen.question);
     seen.question[seen.questions] = (Question){.site = site};
     return &seen.question[seen.questions++];
 }

@@ -44,7 +44,7 @@ static int was_launched(void (*entry)(const void *)) {
 ON(laps, LAUNCH_BEGIN) {
     for (int i = 0; i < device.launched; i++) {
         if (!was_launched(device.launch[i].entry)) {
-            laps.launched = model_room(laps.launched, laps.launches + 1, &laps.launch_capacity, sizeof *laps.launched);
+            laps.launched = model_grow(laps.launched, laps.launches + 1, &laps.launch_capacity, sizeof *laps.launched);
             laps.launched[laps.launches++] = device.launch[i].entry;
         }
     }
@@ -56,7 +56,7 @@ static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
             return r;
         }
     }
-    laps.ring = model_room(laps.ring, laps.rings + 1, &laps.ring_capacity, sizeof *laps.ring);
+    laps.ring = model_grow(laps.ring, laps.rings + 1, &laps.ring_capacity, sizeof *laps.ring);
     RingLaps *r = &laps.ring[laps.rings++];
     *r = (RingLaps){.kernel = kernel, .barriers = barriers};
     memcpy(r->array, b->array, sizeof r->array);

@@ -91,7 +91,7 @@ static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
         trace.lost++;
         return;
     }
-    trace.event = model_room(trace.event, (int)trace.count + 1, &capacity, sizeof *trace.event);
+    trace.event = model_grow(trace.event, (int)trace.count + 1, &capacity, sizeof *trace.event);
     event.cta = trace.launch[first_of_set].first_cta + launch_of(cta)->first_cta + cta->block;
     event.sm = cta->steps->sm;
     event.stage = -1;
