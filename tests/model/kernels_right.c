@@ -67,7 +67,7 @@ DEVICE int poll_counters(Shared *s, const Params *p) {
         int ctas = (int)gridDim.x + (p->bug == POLL_COUNTERS_NEVER);
         global_counter_add(p->counter, 1);
         global_counter_add(p->counter + 1, 1);
-        for (int reached = 0; met < 2;) {
+        for (int reached = 0; reached < 2;) {
             reached = global_counter_read(p->counter) >= ctas;
             reached += global_counter_read(p->counter + 1) >= ctas;
             if (p->bug == RIGHT_POLL_AND_COUNT) {
