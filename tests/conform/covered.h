@@ -134,7 +134,7 @@ typedef struct {
     int issuer;   /* rank in the cluster of the CTA that starts it */
     int mask;     /* destinations of a multicast; 0: not a multicast */
     int offset;   /* of the box in the window, bytes */
-    int coord[3]; /* elements */
+    int coord[5]; /* elements */
 } TmaCopy;
 
 /* Loads: the tensor's words are 1, 2, 3, ... counted from the first guard word. The result is, for each CTA of the
@@ -145,8 +145,8 @@ typedef struct {
     const char *name;
     int op;
     int type, element_bytes, rank;
-    uint64_t size[3], stride[2]; /* elements, bytes */
-    uint32_t box[3], step[3];
+    uint64_t size[5], stride[4]; /* elements, bytes */
+    uint32_t box[5], step[5];
     int swizzle, fill;
     int cluster, copies;
     TmaCopy copy[4];
@@ -280,8 +280,9 @@ static const TmaCase tma_cases[] = {
 
 /* Words of global memory of a case: guards, and all rows of the tensor. */
 HOST_DEVICE int tma_global_words(const TmaCase *c) {
-    uint64_t bytes =
-        c->rank == 2 ? c->size[1] * c->stride[0] : c->size[1] * c->stride[0] + (c->size[2] - 1) * c->stride[1];
+    uint64_t bytes = c->rank == 1   ? c->size[0] * (uint64_t)c->element_bytes
+                     : c->rank == 3 ? c->size[1] * c->stride[0] + (c->size[2] - 1) * c->stride[1]
+                                    : c->size[c->rank - 1] * c->stride[c->rank - 2];
     return 2 * TMA_GUARD + (int)(bytes / 2);
 }
 
@@ -307,8 +308,7 @@ HOST_DEVICE bf16 copy_window_word(int op, int type, int i) {
                              : copy_number(type, i, (type == 9 ? i : i / 2) * 5 % 11 - 5);
 }
 
-/* ---- copies of ranges, and of boxes of every rank
- * ----------------------------------------------------------------- */
+/* ---- copies of ranges, and of boxes of every rank ---------------------------------------------------------------- */
 
 enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
 
@@ -332,28 +332,18 @@ static const BulkCase bulk_cases[] = {
     {"store_from_8", TMA_STORE, 32, 8, 0, 1},
 };
 
-/* One copy by tensor_map_nd()'s map. */
-typedef struct {
-    const char *name;
-    int op, type, element_bytes, rank;
-    uint64_t size[5], stride[4];
-    uint32_t box[5];
-    int swizzle, fill;
-    int offset, coord[5];
-} TensorCase;
-
+/* One copy by tensor_map_nd()'s map, of every rank. */
 /* clang-format off */
 #define TENSOR_1D(name, op, type, bytes, size, box, fill, offset, c0) \
-    {name, op, type, bytes, 1, {size, 1, 1, 1, 1}, {0, 0, 0, 0}, {box, 1, 1, 1, 1}, 0, fill, offset, {c0, 0, 0, 0, 0}}
+    {name, op, type, bytes, 1, {size}, {0}, {box}, {1}, 0, fill, 1, 1, {{0, 0, offset, {c0}}}}
 #define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, fill, c0, c1) \
-    {name, op, type, bytes, 2, {cols, 20, 1, 1, 1}, {208, 0, 0, 0}, {box0, box1, 1, 1, 1}, swizzle, fill, 0, \
-     {c0, c1, 0, 0, 0}}
+    {name, op, type, bytes, 2, {cols, 20}, {208}, {box0, box1}, {1, 1}, swizzle, fill, 1, 1, {{0, 0, 0, {c0, c1}}}}
 /* Rows of `cols` elements in pitches of 80 bytes; 6, 5, 4 and 3 of them in the other dimensions. */
 #define TENSOR_5D(name, op, type, bytes, rank, cols, box0, box1, box2, box3, box4, swizzle, fill, ...) \
-    {name, op, type, bytes, rank, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, swizzle, \
-     fill, 0, {__VA_ARGS__}}
+    {name, op, type, bytes, rank, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, \
+     {1, 1, 1, 1, 1}, swizzle, fill, 1, 1, {{0, 0, 0, {__VA_ARGS__}}}}
 
-static const TensorCase tensor_cases[] = {
+static const TmaCase tensor_cases[] = {
     TENSOR_1D("load_1d_edge", TMA_LOAD, 9, 2, 500, 256, 0, 128, 400),
     TENSOR_1D("load_1d_before", TMA_LOAD, 9, 2, 500, 64, 0, 0, -24),
     TENSOR_1D("load_1d_fp32", TMA_LOAD, 7, 4, 500, 128, 1, 0, 400),
@@ -377,12 +367,6 @@ static const TensorCase tensor_cases[] = {
     TENSOR_5D("add_5d_fp32", TMA_ADD, 7, 4, 5, 20, 8, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
 };
 /* clang-format on */
-
-HOST_DEVICE int tensor_global_words(const TensorCase *c) {
-    uint64_t bytes =
-        c->rank == 1 ? c->size[0] * (uint64_t)c->element_bytes : c->size[c->rank - 1] * c->stride[c->rank - 2];
-    return 2 * TMA_GUARD + (int)(bytes / 2) + 16;
-}
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
@@ -890,7 +874,7 @@ static inline uint32_t case_digest(Group group, int i) {
     case GROUP_BARRIER: return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
     case GROUP_SETMAXNREG: return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
     case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);
-    case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].coord[5]);
+    case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].copy[4]);
     case GROUP_PRODUCT: return digest(start, &product_cases[i].kind, &product_cases[i].low_bits + 1);
     case GROUPS: break;
     }

@@ -51,8 +51,7 @@ DEVICE void delay_us(int us) {
 
 #endif
 
-/* ---- mbarriers, barriers, setmaxnreg
- * ------------------------------------------------------------------------------ */
+/* ---- mbarriers, barriers, setmaxnreg ----------------------------------------------------------------------------- */
 
 typedef struct {
     MBarrier bar;
@@ -304,17 +303,12 @@ typedef struct {
 
 SETMAXNREG_CASES(SETMAXNREG_KERNEL)
 
-/* ---- copies of boxes and ranges
- * ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    int issuer, mask, offset, coord[5]; /* as a TmaCopy */
-} Copy;
+/* ---- copies of boxes and ranges ---------------------------------------------------------------------------------- */
 
 typedef struct {
     TensorMap map;
     int op, type, rank, copies; /* rank 0: a range of `bytes` at `global` */
-    Copy copy[4];
+    TmaCopy copy[4];
     int bytes;
     bf16 *global, *out; /* out: of loads, [cluster][1 + TMA_WINDOW / 2] */
 } CopyParams;
@@ -325,7 +319,7 @@ typedef struct {
     uint32_t arrived;
 } CopyShared;
 
-DEVICE void start_load(CopyShared *s, const CopyParams *p, const Copy *copy) {
+DEVICE void start_load(CopyShared *s, const CopyParams *p, const TmaCopy *copy) {
     const int *c = copy->coord;
     uint8_t *dst = (uint8_t *)s->window + copy->offset;
     if (copy->mask != 0) {
@@ -342,7 +336,7 @@ DEVICE void start_load(CopyShared *s, const CopyParams *p, const Copy *copy) {
     }
 }
 
-DEVICE void start_store(CopyShared *s, const CopyParams *p, const Copy *copy) {
+DEVICE void start_store(CopyShared *s, const CopyParams *p, const TmaCopy *copy) {
     const int *c = copy->coord;
     const uint8_t *src = (const uint8_t *)s->window + copy->offset;
     switch (p->rank + (p->op == TMA_ADD ? 10 : 0)) {
@@ -758,34 +752,21 @@ static int run_bulk(const Machine *m, const BulkCase *c, Outcome *o) {
     return run_copies(m, &p, 1, BULK_WORDS, o);
 }
 
-static int run_boxes(const Machine *m, CopyParams *p, int refused, int cluster, int words, Outcome *o) {
+/* `type` says what the words are, `more` how many follow the tensor. */
+static int run_boxes(const Machine *m, const TmaCase *c, int type, int more, Outcome *o) {
+    CopyParams p = {.op = c->op, .type = type, .rank = c->rank, .copies = c->copies};
+    memcpy(p.copy, c->copy, sizeof p.copy);
+    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, c->step,
+                                 0, c->swizzle, c->fill);
     if (refused) {
         snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
         return 1;
     }
-    return run_copies(m, p, cluster, words, o);
+    return run_copies(m, &p, c->cluster, tma_global_words(c) + more, o);
 }
 
-static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
-    CopyParams p = {.op = c->op, .type = 9, .rank = c->rank, .copies = c->copies};
-    for (int i = 0; i < c->copies; i++) {
-        const TmaCopy *copy = &c->copy[i];
-        Copy same = {copy->issuer, copy->mask, copy->offset, {copy->coord[0], copy->coord[1], copy->coord[2], 0, 0}};
-        p.copy[i] = same;
-    }
-    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, c->step,
-                                 0, c->swizzle, c->fill);
-    return run_boxes(m, &p, refused, c->cluster, tma_global_words(c), o);
-}
-
-static int run_tensor(const Machine *m, const TensorCase *c, Outcome *o) {
-    static const uint32_t step[5] = {1, 1, 1, 1, 1};
-    CopyParams p = {.op = c->op, .type = c->type, .rank = c->rank, .copies = 1, .copy = {{0, 0, c->offset, {0}}}};
-    memcpy(p.copy[0].coord, c->coord, sizeof c->coord);
-    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, step, 0,
-                                 c->swizzle, c->fill);
-    return run_boxes(m, &p, refused, 1, tensor_global_words(c), o);
-}
+static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, 9, 0, o); }
+static int run_tensor(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, c->type, 16, o); }
 
 static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     static uint16_t low[CASE_WORDS];
