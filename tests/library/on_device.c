@@ -153,12 +153,10 @@ static void test_threads(Gemm09 *handle, const char *name) {
         pthread_join(threads[i], NULL);
         failed += workers[i].failed, wrong += workers[i].wrong;
     }
-    if (!ok(failed == 0, "%s: %d threads, %d launches each: all started", name, THREADS, LAUNCHES)) {
-        diag("%s", workers[0].text);
-    }
-    if (!ok(wrong == 0, "%s: all have the bits of a launch alone, and the workspaces are zero", name)) {
-        diag("%d", wrong);
-    }
+    (void)(ok(failed == 0, "%s: %d threads, %d launches each: all started", name, THREADS, LAUNCHES) ||
+           diag("%s", workers[0].text));
+    (void)(ok(wrong == 0, "%s: all have the bits of a launch alone, and the workspaces are zero", name) ||
+           diag("%d", wrong));
 }
 
 /* A plan is the number of a kernel: a launch with it has the bits of the launch that found it. */
@@ -182,9 +180,7 @@ static void test_plan(Gemm09 *handle) {
         free(planned.expected);
         release(c);
     }
-    if (!ok(failed == 0, "plans are made, and launched")) {
-        diag("%s", text);
-    }
+    (void)(ok(failed == 0, "plans are made, and launched") || diag("%s", text));
     is_int(wrong, 0, "launches with them have the bits that they were made with");
     Gemm09Problem p = problem_of(0, workspace, workspace, stream);
     cudaGraph_t graph;
@@ -264,13 +260,11 @@ static void test_graph(Gemm09 *handle) {
         not_beside += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
     }
     cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (!ok(failed == 0 && error == cudaSuccess, "captured in the global mode")) {
-        diag("%s; %s", text, cudaGetErrorString(error));
-    }
+    (void)(ok(failed == 0 && error == cudaSuccess, "captured in the global mode") ||
+           diag("%s; %s", text, cudaGetErrorString(error)));
     must(cudaStreamSynchronize(other), "launches beside a capture");
-    if (!ok(not_beside == 0 && same(other_c, &shape[0]), "... and beside it launches on another stream")) {
-        diag("%s", text);
-    }
+    (void)(ok(not_beside == 0 && same(other_c, &shape[0]), "... and beside it launches on another stream") ||
+           diag("%s", text));
     release(other_c);
     release(other_workspace);
     must(cudaStreamDestroy(other), "cudaStreamDestroy");
@@ -342,9 +336,7 @@ static void test_large(Gemm09 *handle, int64_t m, int64_t n, int64_t k) {
             wrong += inside ? !(got > expected * 0.99 && got < expected * 1.01) : host[i] != 0xffff;
         }
     }
-    if (!ok(status == GEMM09_OK && wrong == 0, "%s", name)) {
-        diag("%s, %lld are wrong", text, (long long)wrong);
-    }
+    (void)(ok(status == GEMM09_OK && wrong == 0, "%s", name) || diag("%s, %lld are wrong", text, (long long)wrong));
     free(host);
     release(a);
     release(b);
@@ -393,9 +385,8 @@ int main(void) {
         Gemm09Problem p = problem_of(i, c, workspace, NULL);
         status = gemm09_launch(handle, &p, text, sizeof text);
         must(cudaDeviceSynchronize(), "a launch");
-        if (!ok(status == GEMM09_OK, "%d x %d x %d: launched", shapes[i][0], shapes[i][1], shapes[i][2])) {
-            diag("%s", text);
-        }
+        (void)(ok(status == GEMM09_OK, "%d x %d x %d: launched", shapes[i][0], shapes[i][1], shapes[i][2]) ||
+               diag("%s", text));
         shape[i].expected = copied(c, shape[i].bytes);
         release(c);
     }
