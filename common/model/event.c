@@ -17,7 +17,7 @@ static int is_wanted(ListenerId id) {
     case LISTENER_observe: return o->observer != NULL;
     case LISTENER_barrier_rows: return o->barriers;
     case LISTENER_journal: return o->journal != NULL;
-    case LISTENER_steps: return o->trace || o->count;
+    case LISTENER_steps: return o->trace;
     default: return 1;
     }
 }

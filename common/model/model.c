@@ -45,12 +45,6 @@ static struct {
     int next_last;
 } launch;
 
-static void give_up_without(const void *memory) {
-    if (memory == NULL) {
-        model_give_up("there is not enough memory");
-    }
-}
-
 /* ---- a thread ---------------------------------------------------------------------------------------------------- */
 
 static void thread_main(void) {
@@ -101,9 +95,8 @@ static void thread_begin(Cta *cta, int id) {
 static void map_stacks(int slot, int threads) {
     if (launch.slot[slot].threads < threads) {
         fiber_stacks_unmap(launch.slot[slot].stacks, launch.slot[slot].threads);
-        launch.slot[slot].stacks = fiber_stacks_map(threads, slot * threads < GUARDED_STACKS);
+        launch.slot[slot].stacks = model_checked(fiber_stacks_map(threads, slot * threads < GUARDED_STACKS));
         launch.slot[slot].threads = threads;
-        give_up_without(launch.slot[slot].stacks);
     }
 }
 
@@ -149,10 +142,13 @@ static Cta *cta_new(Cluster *cluster, int slot, int rank) {
 
 static void cta_free(Cta *cta) {
     POST(CTA_END, .cta = cta);
-    copies_free(cta);
-    wgmma_free(cta);
+    for (int i = 0; i < cta->warps; i++) {
+        agent_dequeue(&cta->warp[i].copies);
+    }
+    for (int i = 0; i < cta->warpgroups; i++) {
+        agent_dequeue(&cta->warpgroup[i].products->agent);
+    }
     tmem_free(cta);
-    mbarriers_free(cta);
     launch.slot[cta->slot].cta = NULL;
     cta_free_memory(cta);
     free(cta);
@@ -251,10 +247,6 @@ static void stuck(void) {
 
 /* ---- launch ------------------------------------------------------------------------------------------------------ */
 
-static GemmStatus refuse(GemmError *error, const char *name, const char *what, int value, const char *accepted) {
-    return gemm_fails(error, GEMM_DEVICE, "launch of %s: %s is %d, accepted is %s", name, what, value, accepted);
-}
-
 static void unmap_shared(void) {
     if (device.shared_base != NULL) {
         munmap(device.shared_base - SHARED_GUARD, device.shared_span + 2 * SHARED_GUARD);
@@ -272,10 +264,8 @@ static void set_up(int slots) {
         device.shared_span = (size_t)slots * SHARED_STRIDE;
         uint8_t *map = mmap(NULL, device.shared_span + 2 * SHARED_GUARD, PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        give_up_without(
-            map == MAP_FAILED || mprotect(map + SHARED_GUARD, device.shared_span, PROT_READ | PROT_WRITE) != 0 ? NULL
-                                                                                                               : map);
-        device.shared_base = map + SHARED_GUARD;
+        int opened = map != MAP_FAILED && mprotect(map + SHARED_GUARD, device.shared_span, PROT_READ | PROT_WRITE) == 0;
+        device.shared_base = model_checked(opened ? map + SHARED_GUARD : NULL);
         launch.slots = slots;
     }
 }
@@ -356,33 +346,31 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     const ModelOptions *o = &device.options;
     const ModelKernel *code = kernel;
     int sms = device.sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
-    int cluster_size = cluster > 0 ? cluster : 1;
+    int cluster_size = cluster > 0 ? cluster : 1, limit = o->shared > 0 ? o->shared : SHARED_LIMIT;
+    char bytes[64];
+    snprintf(bytes, sizeof bytes, "0 to %d bytes", limit);
+    const struct {
+        int is_wrong, value;
+        const char *what, *accepted;
+    } asked[] = {{cluster < 0 || cluster > CLUSTER_LIMIT, cluster, "the cluster size", "0 to 8"},
+                 {grid < 1, grid, "the grid", "1 or more"},
+                 {block < 1 || block > THREAD_LIMIT, block, "the number of threads in a CTA", "1 to 1024"},
+                 {grid % cluster_size != 0, grid, "the grid", "a multiple of the cluster size"},
+                 {shared_bytes < 0 || shared_bytes > limit, shared_bytes, "the shared memory of a CTA", bytes}};
     if (device.running) {
         return gemm_fails(error, GEMM_DEVICE, "launch of %s: a kernel cannot launch another one", name);
     }
-    if (cluster < 0 || cluster > CLUSTER_LIMIT) {
-        return refuse(error, name, "the cluster size", cluster, "0 to 8");
-    }
-    if (cluster_size > sms) { /* before the grid, which may be 0 for that reason */
+    if (cluster_size > sms && cluster <= CLUSTER_LIMIT) { /* before the grid, which may be 0 for that reason */
         return gemm_fails(
             error, GEMM_DEVICE,
             "launch of %s: a cluster of %d CTAs needs as many SMs, and the device has %d: --sms %d or more", name,
             cluster, sms, cluster);
     }
-    if (grid < 1) {
-        return refuse(error, name, "the grid", grid, "1 or more");
-    }
-    if (block < 1 || block > THREAD_LIMIT) {
-        return refuse(error, name, "the number of threads in a CTA", block, "1 to 1024");
-    }
-    if (grid % cluster_size != 0) {
-        return refuse(error, name, "the grid", grid, "a multiple of the cluster size");
-    }
-    int limit = o->shared > 0 ? o->shared : SHARED_LIMIT;
-    if (shared_bytes < 0 || shared_bytes > limit) {
-        char accepted[64];
-        snprintf(accepted, sizeof accepted, "0 to %d bytes", limit);
-        return refuse(error, name, "the shared memory of a CTA", shared_bytes, accepted);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        if (asked[i].is_wrong) {
+            return gemm_fails(error, GEMM_DEVICE, "launch of %s: %s is %d, accepted is %s", name, asked[i].what,
+                              asked[i].value, asked[i].accepted);
+        }
     }
     if (++device.asked != o->launch && o->launch != 0) {
         return GEMM_OK;
@@ -415,8 +403,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
                                                  : 0};
     if (launch.hold) {
         size_t pieces = (code->params_bytes + PARAMS_ALIGNMENT - 1) / PARAMS_ALIGNMENT;
-        l.params = aligned_alloc(PARAMS_ALIGNMENT, pieces * PARAMS_ALIGNMENT);
-        give_up_without(l.params);
+        l.params = model_checked(aligned_alloc(PARAMS_ALIGNMENT, pieces * PARAMS_ALIGNMENT));
         memcpy(l.params, params, code->params_bytes);
     }
     device.serial += clusters;

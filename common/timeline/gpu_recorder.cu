@@ -117,9 +117,7 @@ static GemmStatus collect(int launch, uint32_t sm, Trace *trace, TraceCta *ctas,
         TRY(cudaMemcpy(records, there, cta_records * sizeof *records, cudaMemcpyDeviceToHost));
         CtaRecords in = {
             trace->launch[launch].first_cta, i, warps, (int)warp_records, &ctas[i], records, read_device_text};
-        if (trace_add_cta(trace, &in)) {
-            return GEMM_DEVICE;
-        }
+        trace_add_cta(trace, &in);
     }
     return GEMM_OK;
 }
@@ -141,21 +139,17 @@ static GemmStatus collect_all(Trace *trace) {
         least = launch->ctas < trace->launch[least].ctas ? i : least;
     }
     trace->launches = traced.launches;
-    TraceCta first, *cta = (TraceCta *)malloc(ctas * sizeof *cta);
-    TraceRecord *records = (TraceRecord *)malloc(bytes);
-    GemmStatus status = GEMM_DEVICE;
-    if (cta == NULL || records == NULL) {
-        fprintf(stderr, "no memory for the records of a CTA\n");
-    } else {
-        status = cuda_status(cudaMemcpy(&first, traced.launch[least].buffers.cta, sizeof first, cudaMemcpyDeviceToHost),
-                             "cudaMemcpy", NULL);
-    }
+    TraceCta first, *cta = (TraceCta *)trace_memory(NULL, ctas * sizeof *cta);
+    TraceRecord *records = (TraceRecord *)trace_memory(NULL, bytes);
+    GemmStatus status = cuda_status(
+        cudaMemcpy(&first, traced.launch[least].buffers.cta, sizeof first, cudaMemcpyDeviceToHost), "cudaMemcpy", NULL);
     for (int i = 0; i < traced.launches && status == GEMM_OK; i++) {
         status = collect(i, first.sm, trace, cta, records);
     }
     free(cta);
     free(records);
-    return status == GEMM_OK ? trace_place_products(trace) : status;
+    trace_place_products(trace);
+    return status;
 }
 
 GemmStatus recorder_end(Trace *trace) {

@@ -33,33 +33,33 @@ typedef struct {
     int count[TRACE_CTA_WARPS]; /* records of each warp */
     BarrierArray array[MAX_BARRIER_ARRAYS];
     int arrays;
-    int failed; /* there was no memory, and what is added goes here */
-    TraceEvent nowhere;
 } Decoder;
 
-static TraceEvent *add(Decoder *d, TraceKind kind, uint64_t begin, uint64_t end) {
-    Trace *trace = d->trace;
-    const size_t least = 1024;
-    if (trace->count == 0 || (trace->count >= least && (trace->count & (trace->count - 1)) == 0)) { /* it is full */
-        size_t room = trace->count == 0 ? least : 2 * trace->count;
-        TraceEvent *larger = (TraceEvent *)realloc(trace->event, room * sizeof *larger);
-        if (larger == NULL) {
-            fprintf(stderr, "no memory for %zu events of the trace\n", room);
-            d->failed = 1;
-            return &d->nowhere;
-        }
-        trace->event = larger;
+void *trace_memory(void *old, size_t bytes) {
+    void *memory = realloc(old, bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "there is not enough memory for what was recorded\n");
+        exit(GEMM_DEVICE);
     }
-    TraceEvent *e = &trace->event[trace->count++];
-    memset(e, 0, sizeof *e);
-    e->kind = kind;
-    e->begin = begin;
-    e->end = end;
-    e->cta = d->in->first_cta + d->in->block;
-    e->sm = (int)d->in->cta->sm;
-    e->warp = -1;
-    e->stage = -1;
-    return e;
+    return memory;
+}
+
+TraceEvent *trace_add(Trace *trace, TraceEvent event) {
+    if ((trace->count & (trace->count - 1)) == 0) { /* 0, or a power of two: it is full */
+        trace->event = (TraceEvent *)trace_memory(trace->event, (2 * trace->count + 1) * sizeof event);
+    }
+    trace->event[trace->count] = event;
+    return &trace->event[trace->count++];
+}
+
+static TraceEvent *add(const Decoder *d, TraceKind kind, uint64_t begin, uint64_t end) {
+    return trace_add(d->trace, (TraceEvent){.begin = begin,
+                                            .end = end,
+                                            .cta = d->in->first_cta + d->in->block,
+                                            .sm = (int)d->in->cta->sm,
+                                            .warp = -1,
+                                            .stage = -1,
+                                            .kind = kind});
 }
 
 /* The whole clock from its low word, less than 2^31 cycles from the CTA's start: other warps may start before the one
@@ -138,7 +138,7 @@ static uint64_t first_wait_after(const Decoder *d, uint32_t address, uint64_t is
 }
 
 /* The loads of this phase have landed at `seen`, or before if somebody went on earlier. */
-static void land(Decoder *d, Phase *p, uint64_t seen) {
+static void land(const Decoder *d, Phase *p, uint64_t seen) {
     uint64_t waited = p->loads > 0 ? first_wait_after(d, p->address, d->trace->event[p->first].begin) : 0;
     uint64_t landed = waited != 0 && (seen == 0 || waited < seen) ? waited : seen;
     int found = 0;
@@ -183,7 +183,7 @@ typedef struct {
 enum { OPEN_GROUPS = sizeof((Groups *)0)->event / sizeof(size_t) };
 
 /* products: of wgmma, the sum of their N. */
-static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64_t end, int products, int warp) {
+static void commit(const Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64_t end, int products, int warp) {
     TraceEvent *e = add(d, kind, begin, end);
     e->unit = kind == TRACE_WGMMA ? warp / 4 : warp;
     e->bytes = products / 2; /* the cycles they need, until trace_place_products() */
@@ -195,8 +195,8 @@ static void commit(Decoder *d, Groups *g, TraceKind kind, uint64_t begin, uint64
 }
 
 /* After a wait from `begin` to `end`. Only one that really waited says when the last of the groups ended. */
-static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64_t end) {
-    for (; !d->failed && g->next - g->first > unfinished; g->first++) {
+static void finish(const Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64_t end) {
+    for (; g->next - g->first > unfinished; g->first++) {
         TraceEvent *e = &d->trace->event[g->event[g->first % OPEN_GROUPS]];
         e->end = end;
         if (e->kind == TRACE_WGMMA) { /* until trace_place_products() */
@@ -208,14 +208,14 @@ static void finish(Decoder *d, Groups *g, int unfinished, uint64_t begin, uint64
 /* From the wait that leaves no products unfinished to the next tile, or to the next wait for an mbarrier, a warp is in
  * its epilogue, where it does not wait; the hooks see only parts of that. Events of a warp are in the order of their
  * ends. A warp that computes exponentials waits for all products more often: there the parts are all. */
-static void fill_epilogues(Decoder *d, int warp, size_t from) {
+static void fill_epilogues(const Decoder *d, int warp, size_t from) {
     uint64_t until = 0; /* of the epilogue known so far; 0: the warp is not in one */
     for (size_t i = from; i < d->trace->count; i++) {
         if (d->trace->event[i].warp == warp && d->trace->event[i].kind == TRACE_EXP2) {
             return;
         }
     }
-    for (size_t i = from, end = d->trace->count; i < end && !d->failed; i++) {
+    for (size_t i = from, end = d->trace->count; i < end; i++) {
         TraceEvent e = d->trace->event[i];
         if (e.warp != warp) {
             continue;
@@ -234,14 +234,14 @@ static void fill_epilogues(Decoder *d, int warp, size_t from) {
     }
 }
 
-static void decode_warp(Decoder *d, int warp) {
+static void decode_warp(const Decoder *d, int warp) {
     enum { MAX_PHASES = 32 };
     const TraceRecord *r = records_of(d, warp);
     size_t first = d->trace->count;
     Groups copies = {{0}, 0, 0}, products = {{0}, 0, 0}, stores = {{0}, 0, 0};
     Phase phases[MAX_PHASES];
     int phase_count = 0;
-    for (int i = 0; i < d->count[warp] && !d->failed; i++) {
+    for (int i = 0; i < d->count[warp]; i++) {
         uint32_t kind = r[i].what & 0xff;
         int number = (int)(r[i].what >> 8);
         uint64_t begin = whole_clock(d, r[i].begin), end = whole_clock(d, r[i].end);
@@ -298,7 +298,7 @@ static void decode_warp(Decoder *d, int warp) {
             }
         }
     }
-    for (int i = 0; i < phase_count && !d->failed; i++) {
+    for (int i = 0; i < phase_count; i++) {
         land(d, &phases[i], 0);
     }
     TraceTail tail;
@@ -315,7 +315,7 @@ static void decode_warp(Decoder *d, int warp) {
 }
 
 /* Groups of copies that no warp has waited for are empty: kernels commit them to keep count. */
-static void drop_empty_copies(Decoder *d) {
+static void drop_empty_copies(const Decoder *d) {
     size_t kept = d->begin;
     for (size_t i = d->begin; i < d->trace->count; i++) {
         const TraceEvent *e = &d->trace->event[i];
@@ -366,19 +366,15 @@ void trace_settle_barriers(TraceEvent *event, size_t count) {
     }
 }
 
-GemmStatus trace_add_cta(Trace *trace, const CtaRecords *in) {
-    Decoder d;
-    memset(&d, 0, sizeof d);
-    d.trace = trace;
-    d.in = in;
-    d.begin = trace->count;
+void trace_add_cta(Trace *trace, const CtaRecords *in) {
+    Decoder d = {.trace = trace, .in = in, .begin = trace->count};
     for (int w = 0; w < in->warps; w++) {
         while (d.count[w] < in->room - 1 && records_of(&d, w)[d.count[w]].end != 0) {
             d.count[w]++;
         }
         learn_names(&d, w);
     }
-    for (int w = 0; w < in->warps && !d.failed; w++) {
+    for (int w = 0; w < in->warps; w++) {
         decode_warp(&d, w);
     }
     trace_settle_barriers(&trace->event[d.begin], trace->count - d.begin);
@@ -394,7 +390,6 @@ GemmStatus trace_add_cta(Trace *trace, const CtaRecords *in) {
     }
     drop_empty_copies(&d);
     add(&d, TRACE_CTA, begin, end > begin ? end : begin + 1); /* of one that records nothing else, its begin is known */
-    return d.failed ? GEMM_DEVICE : GEMM_OK;
 }
 
 static int earlier(const void *a, const void *b) {
@@ -402,13 +397,9 @@ static int earlier(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-GemmStatus trace_place_products(Trace *trace) {
-    TraceEvent **product = (TraceEvent **)malloc((trace->count + 1) * sizeof *product);
+void trace_place_products(Trace *trace) {
+    TraceEvent **product = (TraceEvent **)trace_memory(NULL, (trace->count + 1) * sizeof *product);
     size_t count = 0;
-    if (product == NULL) {
-        fprintf(stderr, "no memory to put the products of the trace in order\n");
-        return GEMM_DEVICE;
-    }
     for (size_t i = 0; i < trace->count; i++) {
         if (trace->event[i].kind == TRACE_WGMMA) {
             product[count++] = &trace->event[i];
@@ -430,5 +421,4 @@ GemmStatus trace_place_products(Trace *trace) {
         free_at = e->end > free_at ? e->end : free_at;
     }
     free(product);
-    return GEMM_OK;
 }

@@ -68,10 +68,13 @@ enum { TRACE_CTA_WARPS = 32 };
 extern "C" {
 #endif
 
-/* Each returns GEMM_OK, or GEMM_DEVICE after one line on stderr. */
+/* realloc(); without memory the program ends, with a line on stderr and the status GEMM_DEVICE. */
+void *trace_memory(void *old, size_t bytes);
+/* Adds an event, in memory of trace_memory(); returns where it is until the next one is added. */
+TraceEvent *trace_add(Trace *trace, TraceEvent event);
 
-/* Adds the CTA's events to the trace and its losses to trace->lost. Fails without memory, as the next. */
-GemmStatus trace_add_cta(Trace *trace, const CtaRecords *records);
+/* Adds the CTA's events to the trace and its losses to trace->lost. */
+void trace_add_cta(Trace *trace, const CtaRecords *records);
 
 /* Ends every meeting at a barrier no earlier than its last warp came. A warp goes on for an instruction or two
  * before the barrier holds it, so it may have read the clock too early. For the events of one CTA; trace_add_cta()
@@ -82,11 +85,12 @@ void trace_settle_barriers(TraceEvent *event, size_t count);
  * its issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run
  * one after the other in the order of their issue; a group that somebody really waited for ends with that wait, any
  * other after as many cycles as its products need at 2048 multiply-adds a cycle. */
-GemmStatus trace_place_products(Trace *trace);
+void trace_place_products(Trace *trace);
 
 /* In gpu_recorder.cu, called by the harness. What launches on `stream` record between recorder_begin() and
  * recorder_end() becomes the trace: the events of the SM where CTA 0 ran, of the launch with the fewest CTAs. */
 void recorder_open(Stream stream);
+/* Each returns GEMM_OK, or GEMM_DEVICE after one line on stderr. */
 GemmStatus recorder_begin(void);
 GemmStatus recorder_end(Trace *trace);
 void recorder_close(void);

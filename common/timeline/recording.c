@@ -1,6 +1,8 @@
 /* recording.c - see recording.h. */
 #include "recording.h"
 
+#include "gpu_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,15 +32,12 @@ static int by_tile(const void *x, const void *y) {
     return a->cta != b->cta ? (a->cta < b->cta ? -1 : 1) : a->row != b->row ? a->row - b->row : a->col - b->col;
 }
 
-/* Different tiles in TRACE_TILE events, of every CTA for itself. -1 without memory. */
+/* Different tiles in TRACE_TILE events, of every CTA for itself. */
 static long tiles_of_sm(const Recording *recording) {
     const Trace *trace = &recording->trace;
-    TraceEvent *tile = malloc((trace->count + 1) * sizeof *tile);
+    TraceEvent *tile = trace_memory(NULL, (trace->count + 1) * sizeof *tile);
     size_t count = 0;
     long different = 0;
-    if (!tile) {
-        return -1;
-    }
     for (size_t i = 0; i < trace->count; i++) {
         if (trace->event[i].kind == TRACE_TILE) {
             tile[count++] = trace->event[i];
@@ -206,7 +205,7 @@ double recording_efficiency(const Recording *recording) {
     recording_span(recording, &begin, &end);
     int peak = recording_peak(recording);
     long tiles = tiles_of_launch(recording), here = tiles_of_sm(recording);
-    if (end <= begin || peak == 0 || tiles <= 0 || here < 0 || recording->trace.units_a_second == 0) {
+    if (end <= begin || peak == 0 || tiles <= 0 || recording->trace.units_a_second == 0) {
         return 0;
     }
     return (double)here / (double)tiles * recording->m * recording->n * recording->k / ((double)(end - begin) * peak);
@@ -238,14 +237,10 @@ static int by_line_and_time(const void *x, const void *y) {
                                   : (a->end > b->end) - (a->end < b->end);
 }
 
-int recording_write(FILE *out, const Recording *recording) {
+void recording_write(FILE *out, const Recording *recording) {
     const Trace *trace = &recording->trace;
-    const TraceEvent **event = malloc((trace->count + 1) * sizeof *event);
+    const TraceEvent **event = trace_memory(NULL, (trace->count + 1) * sizeof *event);
     uint64_t origin, end;
-    if (!event) {
-        fprintf(stderr, "out of memory: events in their order\n");
-        return 0;
-    }
     for (size_t i = 0; i < trace->count; i++) {
         event[i] = &trace->event[i];
     }
@@ -272,7 +267,6 @@ int recording_write(FILE *out, const Recording *recording) {
     }
     fputc('\n', out);
     free(event);
-    return !ferror(out);
 }
 
 static int refuse(const char *path, long line, const char *what) {
@@ -357,34 +351,25 @@ static const char *read_common(const char *line, TraceEvent *e) {
     return NULL;
 }
 
-/* Adds an event for each "begin:end" of `spans`. Returns NULL, or what is wrong. */
-static const char *read_spans(const char *spans, TraceEvent e, Trace *trace, size_t *capacity) {
+/* Adds an event for each "begin:end" of `spans`. 0: it is something else. */
+static int read_spans(const char *spans, TraceEvent e, Trace *trace) {
     do {
         unsigned long long begin, end;
         int length = 0;
         if (sscanf(spans, "%llu:%llu%n", &begin, &end, &length) != 2 || begin > end || !strchr(" ", spans[length])) {
-            return "not an event";
-        }
-        if (trace->count == *capacity) {
-            *capacity = *capacity ? 2 * *capacity : 1024;
-            TraceEvent *more = realloc(trace->event, *capacity * sizeof *more);
-            if (!more) {
-                return "out of memory";
-            }
-            trace->event = more;
+            return 0;
         }
         e.begin = begin;
         e.end = end;
-        trace->event[trace->count++] = e;
+        trace_add(trace, e);
         spans += length + (spans[length] == ' ');
     } while (*spans);
-    return NULL;
+    return 1;
 }
 
 int recording_read(FILE *in, const char *path, Recording *recording) {
     Trace *trace = &recording->trace;
     char line[512];
-    size_t capacity = 0;
     int header = 0;
     memset(recording, 0, sizeof *recording);
     for (long number = 1; fgets(line, sizeof line, in); number++) {
@@ -404,9 +389,8 @@ int recording_read(FILE *in, const char *path, Recording *recording) {
         }
         TraceEvent common;
         const char *spans = read_common(line, &common);
-        const char *wrong = spans ? read_spans(spans, common, trace, &capacity) : "not an event";
-        if (wrong) {
-            return refuse(path, number, wrong);
+        if (spans == NULL || !read_spans(spans, common, trace)) {
+            return refuse(path, number, "not an event");
         }
     }
     if (trace->count == 0 || !trace->unit || !recording->chapter[0]) {

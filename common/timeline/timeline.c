@@ -1,6 +1,8 @@
 /* timeline.c - events become rows: which warp plays which role, what a wait waits for, what a load ends. */
 #include "timeline.h"
 
+#include "gpu_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,18 +48,14 @@ static Look look_of(const TraceEvent *e) {
     }
 }
 
+/* It stays where it is until the next one is added. */
 static Row *row_add(Timeline *timeline, RowKind kind, int number, const char *label) {
-    if (timeline->rows == MAX_ROWS) {
-        return NULL;
-    }
+    timeline->row = trace_memory(timeline->row, (size_t)(timeline->rows + 1) * sizeof *timeline->row);
     Row *row = &timeline->row[timeline->rows++];
-    memset(row, 0, sizeof *row);
-    row->kind = kind;
-    row->cta = timeline->cta;
-    row->number = number;
+    *row = (Row){.kind = kind, .cta = timeline->cta, .number = number};
     snprintf(row->label, sizeof row->label, "%s", label);
-    row->span = malloc((2 * timeline->recording->trace.count + 2) * sizeof *row->span);
-    return row->span ? row : NULL;
+    row->span = trace_memory(NULL, (2 * timeline->recording->trace.count + 2) * sizeof *row->span);
+    return row;
 }
 
 static void span_add(Row *row, uint64_t begin, uint64_t end, Look look, const TraceEvent *event) {
@@ -67,11 +65,11 @@ static void span_add(Row *row, uint64_t begin, uint64_t end, Look look, const Tr
 }
 
 /* The events of a warp, one at a time, and what lies between them. A wait inside an epilogue parts it. */
-static int add_warp_row(Timeline *timeline, int warp, const char *label) {
+static void add_warp_row(Timeline *timeline, int warp, const char *label) {
     const Trace *trace = &timeline->recording->trace;
     uint64_t until = timeline->begin;
     Row *row = row_add(timeline, ROW_WARP, warp, label);
-    for (const TraceEvent *e = trace->event; row && e < trace->event + trace->count; e++) {
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
         if (e->cta != timeline->cta || e->warp != warp || e->kind == TRACE_TILE) {
             continue;
         }
@@ -89,21 +87,19 @@ static int add_warp_row(Timeline *timeline, int warp, const char *label) {
         span_add(row, begin, e->end, look_of(e), e);
         until = e->end > until ? e->end : until;
     }
-    return row != NULL;
 }
 
-/* A row of `what`, of one unit (-1: of all); of loads, those that the barrier name[number] counts. 0 without memory. */
-static int add_async_row(Timeline *timeline, RowKind kind, int number, const char *label, TraceKind what, int unit,
-                         const char *name) {
+/* A row of `what`, of one unit (-1: of all); of loads, those that the barrier name[number] counts. */
+static void add_async_row(Timeline *timeline, RowKind kind, int number, const char *label, TraceKind what, int unit,
+                          const char *name) {
     const Trace *trace = &timeline->recording->trace;
     Row *row = row_add(timeline, kind, number, label);
-    for (const TraceEvent *e = trace->event; row && e < trace->event + trace->count; e++) {
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
         if (e->cta == timeline->cta && e->kind == what && (unit < 0 || e->unit == unit) &&
             (what != TRACE_LOAD || (e->stage == number && strcmp(e->name, name) == 0))) {
             span_add(row, e->begin, e->end, look_of(e), e);
         }
     }
-    return row != NULL;
 }
 
 /* Whose products. */
@@ -122,13 +118,13 @@ static int by_time(const void *x, const void *y) {
 
 /* How many of the SM's tensor cores have work, during the CTA's life: a span for each stretch in which that is the
  * same. */
-static int fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
+static void fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
     const Trace *trace = &timeline->recording->trace;
-    Edge *edge = malloc((2 * trace->count + 1) * sizeof *edge);
+    Edge *edge = trace_memory(NULL, (2 * trace->count + 1) * sizeof *edge);
     size_t edges = 0;
     int pieces[TENSOR_CORES] = {0}, level = 0;
     uint64_t since = timeline->begin;
-    for (const TraceEvent *e = trace->event; edge && e < trace->event + trace->count; e++) {
+    for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
         if ((e->kind == TRACE_MMA || e->kind == TRACE_WGMMA) &&
             (share == OF_ALL || (e->cta == timeline->cta) == (share == OF_THIS_CTA)) && e->end > timeline->begin &&
             e->begin < timeline->end) {
@@ -137,9 +133,7 @@ static int fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
             edge[edges++] = (Edge){e->end, core, -1};
         }
     }
-    if (edge) {
-        qsort(edge, edges, sizeof *edge, by_time);
-    }
+    qsort(edge, edges, sizeof *edge, by_time);
     for (size_t i = 0; i < edges; i++) {
         int now = 0;
         for (int core = 0; core < TENSOR_CORES; core++) {
@@ -157,23 +151,19 @@ static int fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
         since = edge[i].time;
     }
     free(edge);
-    return edge != NULL;
 }
 
 /* Of the SM's; where several CTAs share it, also for this one and for the others. */
-static int add_tensor_rows(Timeline *timeline) {
+static void add_tensor_rows(Timeline *timeline) {
     static const char *const labels[] = {"tensor cores", "  for this CTA", "  for other CTAs"};
     for (Share share = OF_ALL; share <= OF_OTHER_CTAS; share++) {
-        Row *row = row_add(timeline, share == OF_ALL ? ROW_TENSOR : ROW_PRODUCTS, 0, labels[share]);
-        if (!row || !fill_tensor_row(timeline, row, share)) {
-            return 0;
-        }
+        fill_tensor_row(timeline, row_add(timeline, share == OF_ALL ? ROW_TENSOR : ROW_PRODUCTS, 0, labels[share]),
+                        share);
     }
     if (timeline->row[timeline->rows - 1].count == 0) { /* no other CTA shares the SM */
         free(timeline->row[--timeline->rows].span);
         free(timeline->row[--timeline->rows].span);
     }
-    return 1;
 }
 
 /* What a CTA's warps do, which tells their roles. */
@@ -213,17 +203,16 @@ static void find_cast(const Timeline *timeline, Cast *cast) {
 }
 
 /* From top to bottom, the way of the data: loads, warps, tensor cores, stores. */
-static int add_rows(Timeline *timeline, int most_warps) {
+static void add_rows(Timeline *timeline, int most_warps) {
     Cast cast;
     char label[40];
-    int good = 1;
     find_cast(timeline, &cast);
-    for (int stage = 0; stage < cast.stages && good; stage++) {
+    for (int stage = 0; stage < cast.stages; stage++) {
         snprintf(label, sizeof label, stage == 0 ? "loads: stage %d" : "       stage %d", stage);
-        good = add_async_row(timeline, ROW_ASYNC, stage, label, TRACE_LOAD, -1, cast.ring);
+        add_async_row(timeline, ROW_ASYNC, stage, label, TRACE_LOAD, -1, cast.ring);
     }
     if (cast.async >> TRACE_COPY & 1) {
-        good = good && add_async_row(timeline, ROW_ASYNC, 0, "loads of warp 0", TRACE_COPY, 0, NULL);
+        add_async_row(timeline, ROW_ASYNC, 0, "loads of warp 0", TRACE_COPY, 0, NULL);
     }
     int roles = 0, consumers = 0, shown = 0;
     for (int warp = 0; warp < MAX_WARPS; warp++) {
@@ -248,60 +237,56 @@ static int add_rows(Timeline *timeline, int most_warps) {
                 break;
             }
         }
-        /* A row of another kind may need the last places. */
-        if (timeline->rows > MAX_ROWS - 8) {
-            break;
-        }
-        good = good && add_warp_row(timeline, warp, label);
+        add_warp_row(timeline, warp, label);
     }
     int multiplies =
         recording_launches(timeline->recording) == 1 || (cast.all & (1u << TRACE_MMA | 1u << TRACE_WGMMA)) != 0;
     if (recording_peak(timeline->recording) > 0 && multiplies) {
-        good = good && add_tensor_rows(timeline);
+        add_tensor_rows(timeline);
     }
     consumers = 0;
     for (int group = 0; group < MAX_WARPS / 4; group++) {
         if (cast.wgmma[group]) {
             snprintf(label, sizeof label, roles ? "  for consumer %d" : "  for warpgroup %d",
                      roles ? consumers++ : group);
-            good = good && add_async_row(timeline, ROW_PRODUCTS, group, label, TRACE_WGMMA, group, NULL);
+            add_async_row(timeline, ROW_PRODUCTS, group, label, TRACE_WGMMA, group, NULL);
         }
     }
     if (cast.async >> TRACE_STORE & 1) {
-        good = good && add_async_row(timeline, ROW_ASYNC, 0, "stores", TRACE_STORE, -1, NULL);
+        add_async_row(timeline, ROW_ASYNC, 0, "stores", TRACE_STORE, -1, NULL);
     }
-    return good;
 }
 
 /* ---- what belongs together --------------------------------------------------------------------------------------- */
 
+/* Is it the wait that sees the load landed, if it is the first one? */
+static int is_wait_for(const Span *wait, const Span *load) {
+    const TraceEvent *w = wait->event, *l = load->event;
+    return wait->look == LOOK_DATA_WAIT && wait->end >= load->end && w->cta == l->cta &&
+           (l->kind == TRACE_LOAD ? w->kind == TRACE_WAIT && w->stage == l->stage && strcmp(w->name, l->name) == 0
+                                  : w->kind == TRACE_COPY_WAIT && w->warp == l->unit);
+}
+
 /* For each load the first wait of a drawn row that sees it landed. */
-static int find_landed(Timeline *timeline) {
+static void find_landed(Timeline *timeline) {
     size_t loads = 0;
     for (int r = 0; r < timeline->rows; r++) {
         loads += timeline->row[r].kind == ROW_ASYNC ? timeline->row[r].count : 0;
     }
-    timeline->landed = malloc((loads + 1) * sizeof *timeline->landed);
-    for (int r = 0; timeline->landed && r < timeline->rows; r++) {
+    timeline->landed = trace_memory(NULL, (loads + 1) * sizeof *timeline->landed);
+    for (int r = 0; r < timeline->rows; r++) {
         for (size_t i = 0; timeline->row[r].kind == ROW_ASYNC && i < timeline->row[r].count; i++) {
             const Span *load = &timeline->row[r].span[i];
             LandedLoad best = {load->event, NULL, r, 0};
             for (int w = 0; load->look == LOOK_LOAD && w < timeline->rows; w++) {
-                for (size_t j = 0; timeline->row[w].kind == ROW_WARP && j < timeline->row[w].count; j++) {
-                    const Span *wait = &timeline->row[w].span[j];
-                    int fits = wait->look == LOOK_DATA_WAIT && wait->end >= load->end &&
-                               wait->event->cta == load->event->cta &&
-                               (load->event->kind == TRACE_LOAD
-                                    ? wait->event->kind == TRACE_WAIT && wait->event->stage == load->event->stage &&
-                                          strcmp(wait->event->name, load->event->name) == 0
-                                    : wait->event->kind == TRACE_COPY_WAIT && wait->event->warp == load->event->unit);
-                    if (fits) {
-                        if (!best.wait || wait->end < best.wait->end) {
-                            best.wait = wait->event;
-                            best.wait_row = w;
-                        }
-                        break;
-                    }
+                const Row *row = &timeline->row[w];
+                size_t j = 0;
+                while (row->kind == ROW_WARP && j < row->count && !is_wait_for(&row->span[j], load)) {
+                    j++;
+                }
+                if (row->kind == ROW_WARP && j < row->count && (!best.wait || row->span[j].end < best.wait->end)) {
+                    best.wait = row->span[j].event;
+                    best.wait_row = w;
                 }
             }
             if (best.wait) {
@@ -309,7 +294,6 @@ static int find_landed(Timeline *timeline) {
             }
         }
     }
-    return timeline->landed != NULL;
 }
 
 static uint64_t end_of(const Timeline *timeline, int cta) {
@@ -322,10 +306,10 @@ static uint64_t end_of(const Timeline *timeline, int cta) {
 }
 
 /* Tiles as the rows of warps that multiply take them. */
-static int find_tiles(Timeline *timeline) {
+static void find_tiles(Timeline *timeline) {
     const Trace *trace = &timeline->recording->trace;
-    timeline->tile = malloc((trace->count + 1) * sizeof *timeline->tile);
-    for (int r = 0; timeline->tile && r < timeline->rows; r++) {
+    timeline->tile = trace_memory(NULL, (trace->count + 1) * sizeof *timeline->tile);
+    for (int r = 0; r < timeline->rows; r++) {
         TileMark *open = NULL;
         for (const TraceEvent *e = trace->event; timeline->row[r].kind == ROW_WARP && e < trace->event + trace->count;
              e++) {
@@ -338,7 +322,6 @@ static int find_tiles(Timeline *timeline) {
             }
         }
     }
-    return timeline->tile != NULL;
 }
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
@@ -469,16 +452,16 @@ static int find_parts(Timeline *timeline, int alone) {
     return found;
 }
 
-static int add_parts(Timeline *timeline, int most_warps) {
-    int cta = timeline->cta, good = 1;
+static void add_parts(Timeline *timeline, int most_warps) {
+    int cta = timeline->cta;
     uint64_t begin = UINT64_MAX, end = 0;
-    for (int i = 0; i < timeline->parts && good; i++) {
+    for (int i = 0; i < timeline->parts; i++) {
         Part *part = &timeline->part[i];
         if (part->cta >= 0) {
             timeline->cta = part->cta;
             timeline->begin = part->begin;
             timeline->end = part->end;
-            good = add_rows(timeline, most_warps);
+            add_rows(timeline, most_warps);
             begin = part->begin < begin ? part->begin : begin;
             end = part->end > end ? part->end : end;
         }
@@ -487,7 +470,6 @@ static int add_parts(Timeline *timeline, int most_warps) {
     timeline->cta = cta;
     timeline->begin = begin;
     timeline->end = end;
-    return good;
 }
 
 int timeline_open(Timeline *timeline, const Recording *recording, const TimelineView *view) {
@@ -504,11 +486,9 @@ int timeline_open(Timeline *timeline, const Recording *recording, const Timeline
         fprintf(stderr, "there are no events of CTA %d; the launch had %d CTAs\n", timeline->cta, trace->ctas);
         return 0;
     }
-    if (!add_parts(timeline, view->all_warps ? MAX_WARPS : MAX_WARP_ROWS) || !find_landed(timeline) ||
-        !find_tiles(timeline)) {
-        fprintf(stderr, "out of memory: the rows of a timeline\n");
-        return 0;
-    }
+    add_parts(timeline, view->all_warps ? MAX_WARPS : MAX_WARP_ROWS);
+    find_landed(timeline);
+    find_tiles(timeline);
     timeline->window_begin = timeline->begin;
     timeline->window_end = view->whole ? timeline->end : default_window_end(timeline);
     find_shares(timeline);
@@ -519,6 +499,7 @@ void timeline_close(Timeline *timeline) {
     for (int r = 0; r < timeline->rows; r++) {
         free(timeline->row[r].span);
     }
+    free(timeline->row);
     free(timeline->landed);
     free(timeline->tile);
     memset(timeline, 0, sizeof *timeline);

@@ -69,8 +69,6 @@ typedef struct {
     int line;     /* the Row of the warp that took it */
 } TileMark;
 
-enum { MAX_ROWS = 64 };
-
 /* What is drawn of one launch: a CTA. */
 typedef struct {
     int launch, cta; /* cta -1: none of it ran on this SM */
@@ -85,7 +83,7 @@ typedef struct {
     Part part[MAX_TRACE_LAUNCHES]; /* one for each launch, in their order; or only that CTA */
     int parts;
     uint64_t window_begin, window_end; /* what is drawn */
-    Row row[MAX_ROWS];
+    Row *row;
     int rows;
     LandedLoad *landed;
     size_t landed_count;
@@ -120,7 +118,7 @@ int terminal_columns(FILE *out);
 /* A picture for a page of 960 pixels. */
 void timeline_svg(FILE *out, const Timeline *timeline);
 
-/* The SM's CTAs for Perfetto and chrome://tracing. Returns 0 without memory. */
-int trace_json(FILE *out, const Recording *recording);
+/* The SM's CTAs for Perfetto and chrome://tracing. */
+void trace_json(FILE *out, const Recording *recording);
 
 #endif

@@ -1,6 +1,8 @@
 /* timeline_svg.c - timelines as SVG for a page of 960 pixels, for light and dark. */
 #include "timeline.h"
 
+#include "gpu_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,9 +250,9 @@ static void draw_tiles(FILE *out, const Scale *s, const Timeline *t, int line, c
 
 /* From the end of a load to the end of the wait for it, once for the loads of a stage that land together. */
 static void draw_landed(FILE *out, const Scale *s, const Timeline *t, const Place *place) {
-    const LandedLoad **shown = malloc((t->landed_count + 1) * sizeof *shown);
+    const LandedLoad **shown = trace_memory(NULL, (t->landed_count + 1) * sizeof *shown);
     size_t lines = 0;
-    for (const LandedLoad *l = t->landed; shown && l < t->landed + t->landed_count; l++) {
+    for (const LandedLoad *l = t->landed; l < t->landed + t->landed_count; l++) {
         if ((lines == 0 || l->wait != shown[lines - 1]->wait) && (double)l->load->end >= s->begin &&
             (double)l->wait->end <= s->end) {
             shown[lines++] = l;
@@ -302,12 +304,13 @@ typedef struct {
     Scale scale;
     int enlarged; /* a part of the picture above: no loads, no names of tiles, no shares */
     double y, bottom;
-    Place place[MAX_ROWS]; /* height 0: not shown */
+    Place *place; /* of each row; height 0: not shown */
 } Panel;
 
 static void place_rows(const Timeline *t, int *lane[], Panel *panel) {
     double y = panel->y;
     int before = -1;
+    panel->place = trace_memory(NULL, (size_t)(t->rows + 1) * sizeof *panel->place);
     for (int i = 0; i < t->rows; i++) {
         const Row *row = &t->row[i];
         Place *place = &panel->place[i];
@@ -425,12 +428,10 @@ static void draw_launches(FILE *out, const Scale *s, const Timeline *t, const Pa
 void timeline_svg(FILE *out, const Timeline *t) {
     const Recording *r = t->recording;
     Panel all = {.scale = {(double)t->window_begin, (double)t->window_end}, .y = TOP}, part = {.enlarged = 1};
-    int *lane[MAX_ROWS] = {0};
+    int **lane = trace_memory(NULL, (size_t)(t->rows + 1) * sizeof *lane);
     unsigned seen = looks_seen(t);
     for (int i = 0; i < t->rows; i++) {
-        if (t->row[i].kind == ROW_ASYNC) {
-            lane[i] = malloc((t->row[i].count + 1) * sizeof *lane[i]);
-        }
+        lane[i] = t->row[i].kind == ROW_ASYNC ? trace_memory(NULL, (t->row[i].count + 1) * sizeof *lane[i]) : NULL;
     }
     place_rows(t, lane, &all);
     double bottom = all.bottom;
@@ -483,4 +484,7 @@ void timeline_svg(FILE *out, const Timeline *t) {
     for (int i = 0; i < t->rows; i++) {
         free(lane[i]);
     }
+    free(lane);
+    free(all.place);
+    free(part.place);
 }

@@ -5,6 +5,8 @@
  * to the wait that it ends. */
 #include "timeline.h"
 
+#include "gpu_trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,24 +38,32 @@ static int64_t ns_of(const Writer *w, uint64_t time) {
     return (int64_t)((double)(time - w->origin) * w->ns_a_unit + 0.5);
 }
 
-/* The members that every event has; the caller adds the rest. ts is in microseconds. */
-static void begin_event(Writer *w, const char *phase, int pid, int tid, int64_t ns) {
-    fprintf(w->out, "%s\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%lld.%03d", w->any ? "," : "", phase, pid, tid,
-            (long long)(ns / 1000), (int)(ns % 1000));
+/* The members that every event has; the caller adds the rest. */
+static void begin_event(Writer *w, const char *phase, int pid, int tid) {
+    fprintf(w->out, "%s\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d", w->any ? "," : "", phase, pid, tid);
     w->any = 1;
 }
 
-static void metadata(Writer *w, const char *what, int pid, int tid, const char *name, int order) {
-    fprintf(w->out, "%s\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"args\":{", w->any ? "," : "", pid, tid,
-            what);
-    w->any = 1;
-    if (name) {
-        fprintf(w->out, "\"name\":");
-        text(w->out, name);
-    } else {
-        fprintf(w->out, "\"sort_index\":%d", order);
-    }
+/* A time or a duration, in microseconds. */
+static void put_time(const Writer *w, const char *name, int64_t ns) {
+    fprintf(w->out, ",\"%s\":%lld.%03d", name, (long long)(ns / 1000), (int)(ns % 1000));
+}
+
+/* What something is called. */
+static void name_it(Writer *w, const char *what, int pid, int tid, const char *name) {
+    begin_event(w, "M", pid, tid);
+    fprintf(w->out, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+    text(w->out, name);
     fprintf(w->out, "}}");
+}
+
+/* From `begin` on for so long; the caller adds the arguments. */
+static void begin_span(Writer *w, int pid, int tid, int64_t begin, int64_t ns, const char *category, const char *name) {
+    begin_event(w, "X", pid, tid);
+    put_time(w, "ts", begin);
+    put_time(w, "dur", ns);
+    fprintf(w->out, ",\"cat\":\"%s\",\"name\":", category);
+    text(w->out, name);
 }
 
 static void event_name(char *name, size_t size, const TraceEvent *e) {
@@ -130,10 +140,7 @@ static int write_row(Writer *w, const Timeline *t, int r, Written *written, size
         slots = slot + 1 > slots ? slot + 1 : slots;
         char name[64];
         event_name(name, sizeof name, span->event);
-        begin_event(w, "X", t->cta, track_of(r, slot), begin);
-        fprintf(w->out, ",\"dur\":%lld.%03d,\"cat\":\"%s\",\"name\":", (long long)((end - begin) / 1000),
-                (int)((end - begin) % 1000), trace_kind_names[span->event->kind]);
-        text(w->out, name);
+        begin_span(w, t->cta, track_of(r, slot), begin, end - begin, trace_kind_names[span->event->kind], name);
         arguments(w->out, t, span->event);
         fprintf(w->out, "}");
         written[(*count)++] = (Written){span->event, r, track_of(r, slot), end};
@@ -151,65 +158,59 @@ static const Written *find(const Written *written, size_t count, const TraceEven
 }
 
 static void write_arrow(Writer *w, const Timeline *t, const Written *from, const Written *to) {
-    begin_event(w, "s", t->cta, from->track, from->end - 1);
-    fprintf(w->out, ",\"cat\":\"landed\",\"name\":\"landed\",\"id\":%ld}", ++w->arrows);
-    begin_event(w, "f", t->cta, to->track, to->end - 1);
-    fprintf(w->out, ",\"cat\":\"landed\",\"name\":\"landed\",\"id\":%ld,\"bp\":\"e\"}", w->arrows);
+    const Written *const ends[] = {from, to};
+    w->arrows++;
+    for (int i = 0; i < 2; i++) {
+        begin_event(w, i == 0 ? "s" : "f", t->cta, ends[i]->track);
+        put_time(w, "ts", ends[i]->end - 1);
+        fprintf(w->out, ",\"cat\":\"landed\",\"name\":\"landed\",\"id\":%ld%s}", w->arrows,
+                i == 0 ? "" : ",\"bp\":\"e\"");
+    }
 }
 
-static int write_cta(Writer *w, int cta, int sm) {
+static void write_cta(Writer *w, int cta, int sm) {
     Timeline t;
-    TimelineView view = {cta, 1, 1};
-    char name[128], track[160];
+    char name[128], track[160], place[96];
     size_t spans = 0, count = 0;
-    if (!timeline_open(&t, w->recording, &view)) {
-        timeline_close(&t);
-        return 0;
-    }
+    timeline_open(&t, w->recording, &(TimelineView){cta, 1, 1});
     for (int r = 0; r < t.rows; r++) {
         spans += t.row[r].count;
     }
-    Written *written = malloc((spans + 1) * sizeof *written);
-    if (written) {
-        char place[96];
-        if (recording_launches(w->recording) > 1) {
-            snprintf(name, sizeof name, "%s on SM %d", recording_cta_text(w->recording, cta, place, sizeof place), sm);
-        } else {
-            snprintf(name, sizeof name, "CTA %d on SM %d", cta, sm);
+    Written *written = trace_memory(NULL, (spans + 1) * sizeof *written);
+    if (recording_launches(w->recording) > 1) {
+        snprintf(name, sizeof name, "%s on SM %d", recording_cta_text(w->recording, cta, place, sizeof place), sm);
+    } else {
+        snprintf(name, sizeof name, "CTA %d on SM %d", cta, sm);
+    }
+    name_it(w, "process_name", cta, 0, name);
+    for (int r = 0; r < t.rows; r++) {
+        const char *label = t.row[r].label + strspn(t.row[r].label, " ");
+        const char *before = t.row[r].kind == ROW_PRODUCTS                                   ? "tensor cores "
+                             : t.row[r].kind == ROW_ASYNC && strncmp(label, "stage", 5) == 0 ? "loads: "
+                                                                                             : "";
+        int slots = write_row(w, &t, r, written, &count);
+        for (int slot = 0; slot < slots; slot++) {
+            snprintf(track, sizeof track, slot ? "%s%s (%d)" : "%s%s", before, label, slot + 1);
+            name_it(w, "thread_name", cta, track_of(r, slot), track);
+            begin_event(w, "M", cta, track_of(r, slot));
+            fprintf(w->out, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}", track_of(r, slot));
         }
-        metadata(w, "process_name", cta, 0, name, 0);
-        for (int r = 0; r < t.rows; r++) {
-            const char *label = t.row[r].label + strspn(t.row[r].label, " ");
-            if (t.row[r].kind == ROW_ASYNC && strncmp(label, "stage", 5) == 0) {
-                snprintf(name, sizeof name, "loads: %s", label);
-                label = name;
-            } else if (t.row[r].kind == ROW_PRODUCTS) {
-                snprintf(name, sizeof name, "tensor cores %s", label);
-                label = name;
-            }
-            int slots = write_row(w, &t, r, written, &count);
-            for (int slot = 0; slot < slots; slot++) {
-                snprintf(track, sizeof track, slot ? "%s (%d)" : "%s", label, slot + 1);
-                metadata(w, "thread_name", cta, track_of(r, slot), track, 0);
-                metadata(w, "thread_sort_index", cta, track_of(r, slot), NULL, track_of(r, slot));
-            }
+    }
+    for (size_t i = 0; i < t.landed_count; i++) {
+        const Written *from = find(written, count, t.landed[i].load, t.landed[i].load_row);
+        const Written *to = find(written, count, t.landed[i].wait, t.landed[i].wait_row);
+        if (from && to) {
+            write_arrow(w, &t, from, to);
         }
-        for (size_t i = 0; i < t.landed_count; i++) {
-            const Written *from = find(written, count, t.landed[i].load, t.landed[i].load_row);
-            const Written *to = find(written, count, t.landed[i].wait, t.landed[i].wait_row);
-            if (from && to) {
-                write_arrow(w, &t, from, to);
-            }
-        }
-        for (size_t i = 0; i < t.tiles; i++) {
-            begin_event(w, "i", cta, track_of(t.tile[i].line, 0), ns_of(w, t.tile[i].begin));
-            fprintf(w->out, ",\"s\":\"t\",\"cat\":\"tile\",\"name\":\"tile %d,%d\",\"args\":{\"row\":%d,\"col\":%d}}",
-                    t.tile[i].row, t.tile[i].col, t.tile[i].row, t.tile[i].col);
-        }
+    }
+    for (const TileMark *tile = t.tile; tile < t.tile + t.tiles; tile++) {
+        begin_event(w, "i", cta, track_of(tile->line, 0));
+        put_time(w, "ts", ns_of(w, tile->begin));
+        fprintf(w->out, ",\"s\":\"t\",\"cat\":\"tile\",\"name\":\"tile %d,%d\",\"args\":{\"row\":%d,\"col\":%d}}",
+                tile->row, tile->col, tile->row, tile->col);
     }
     free(written);
     timeline_close(&t);
-    return written != NULL;
 }
 
 /* Of several launches: a track for each kernel, from its first event on this SM to its last, and a line through all
@@ -217,7 +218,7 @@ static int write_cta(Writer *w, int cta, int sm) {
 static void write_launches(Writer *w) {
     const Trace *trace = &w->recording->trace;
     const int pid = trace->ctas; /* after the CTAs' */
-    metadata(w, "process_name", pid, 0, "kernels on this SM", 0);
+    name_it(w, "process_name", pid, 0, "kernels on this SM");
     for (int launch = 0; launch < trace->launches; launch++) {
         uint64_t begin = UINT64_MAX, end = 0;
         for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
@@ -228,13 +229,11 @@ static void write_launches(Writer *w) {
         }
         if (begin != UINT64_MAX) {
             int64_t from = ns_of(w, begin), ns = ns_of(w, end) > from ? ns_of(w, end) - from : 1;
-            metadata(w, "thread_name", pid, launch + 1, trace->launch[launch].name, 0);
-            begin_event(w, "X", pid, launch + 1, from);
-            fprintf(w->out, ",\"dur\":%lld.%03d,\"cat\":\"kernel\",\"name\":", (long long)(ns / 1000),
-                    (int)(ns % 1000));
-            text(w->out, trace->launch[launch].name);
+            name_it(w, "thread_name", pid, launch + 1, trace->launch[launch].name);
+            begin_span(w, pid, launch + 1, from, ns, "kernel", trace->launch[launch].name);
             fprintf(w->out, ",\"args\":{\"launch\":%d,\"ctas\":%d}}", launch + 1, trace->launch[launch].ctas);
-            begin_event(w, "i", pid, launch + 1, from);
+            begin_event(w, "i", pid, launch + 1);
+            put_time(w, "ts", from);
             fprintf(w->out, ",\"s\":\"g\",\"cat\":\"kernel\",\"name\":");
             text(w->out, trace->launch[launch].name);
             fprintf(w->out, "}");
@@ -242,7 +241,7 @@ static void write_launches(Writer *w) {
     }
 }
 
-int trace_json(FILE *out, const Recording *recording) {
+void trace_json(FILE *out, const Recording *recording) {
     const Trace *trace = &recording->trace;
     uint64_t end;
     Writer w = {out, recording, 0, trace->units_a_second > 0 ? 1e9 / trace->units_a_second : 1000, 0, 0};
@@ -259,15 +258,13 @@ int trace_json(FILE *out, const Recording *recording) {
             recording->n, recording->k,
             trace->units_a_second > 0 ? "nanoseconds; args: cycles" : "1 us is a step of the model, which is no time",
             (unsigned long long)trace->lost);
-    int good = 1;
     if (recording_launches(recording) > 1) {
         write_launches(&w);
     }
-    for (size_t i = 0; i < trace->count && good; i++) {
+    for (size_t i = 0; i < trace->count; i++) {
         if (trace->event[i].kind == TRACE_CTA) {
-            good = write_cta(&w, trace->event[i].cta, trace->event[i].sm);
+            write_cta(&w, trace->event[i].cta, trace->event[i].sm);
         }
     }
     fprintf(out, "\n]}\n");
-    return good;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "timeline/gpu_trace.h"
 #include "timeline/timeline.h"
 
 /* Of the CTA that is drawn: products, and what the warps that have a row and the asynchronous units do. Of the others
@@ -23,18 +24,17 @@ static int is_shown(const Timeline *t, const TraceEvent *e) {
     return shown;
 }
 
-static int write_shown(const Timeline *t) {
+static void write_shown(const Timeline *t) {
     Recording kept = *t->recording;
-    kept.trace.event = malloc((kept.trace.count + 1) * sizeof *kept.trace.event);
+    kept.trace.event = NULL;
     kept.trace.count = 0;
-    for (size_t i = 0; kept.trace.event && i < t->recording->trace.count; i++) {
+    for (size_t i = 0; i < t->recording->trace.count; i++) {
         if (is_shown(t, &t->recording->trace.event[i])) {
-            kept.trace.event[kept.trace.count++] = t->recording->trace.event[i];
+            trace_add(&kept.trace, t->recording->trace.event[i]);
         }
     }
-    int good = kept.trace.event && recording_write(stdout, &kept);
+    recording_write(stdout, &kept);
     trace_free_events(&kept.trace);
-    return good;
 }
 
 static int draw_one(const char *what, const Recording *recording) {
@@ -46,7 +46,7 @@ static int draw_one(const char *what, const Recording *recording) {
     } else if (good && strcmp(what, "svg") == 0) {
         timeline_svg(stdout, &timeline);
     } else if (good) {
-        good = write_shown(&timeline);
+        write_shown(&timeline);
     }
     timeline_close(&timeline);
     return good;

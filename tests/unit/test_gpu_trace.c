@@ -25,7 +25,8 @@ static Trace t;
 static void decode(void) {
     static const TraceCta cta = {.clock = start, .ns = 1, .sm = 7};
     CtaRecords in = {0, 3, WARPS, ROOM, &cta, &record[0][0], read_text};
-    ok(trace_add_cta(&t, &in) == 0 && trace_place_products(&t) == 0, "decoded");
+    trace_add_cta(&t, &in);
+    trace_place_products(&t);
 }
 
 static void reset(void) {
@@ -209,10 +210,10 @@ static void launches_follow_each_other(void) {
                           second_cta = {.clock = start, .ns = 2, .sm = 7};
     Recording r = {.trace = {.launches = 2, .ctas = 12, .launch = {{"clear", 0, 8}, {"gemm", 8, 4}}}};
     CtaRecords first = {0, 3, WARPS, ROOM, &first_cta, &record[0][0], read_text};
-    ok(trace_add_cta(&r.trace, &first) == 0, "a CTA of the first launch is decoded");
+    trace_add_cta(&r.trace, &first);
     put(0, TRACE_WAIT, 0, 500, 510, FULL);
     CtaRecords second = {8, 1, WARPS, ROOM, &second_cta, &record[0][0], read_text};
-    ok(trace_add_cta(&r.trace, &second) == 0, "and one of the second");
+    trace_add_cta(&r.trace, &second);
     is_int(event_of(&r.trace, TRACE_CTA, 0)->cta, 3, "the first has its own number");
     is_span(event_of(&r.trace, TRACE_CTA, 0), 0, 1, "of which nothing else is known than its begin");
     is_int(event_of(&r.trace, TRACE_WAIT, 0)->cta, 9, "the second is numbered on from the first launch's CTAs");

@@ -26,24 +26,25 @@ void model_give_up(const char *format, ...) {
     exit(GEMM_UNJUDGED);
 }
 
-static void *checked(void *p) {
+void *model_checked(void *p) {
     if (p == NULL) {
         model_give_up("there is not enough memory");
     }
     return p;
 }
 
-void *model_alloc(size_t bytes) { return checked(malloc(bytes > 0 ? bytes : 1)); }
-void *model_alloc_zero(size_t bytes) { return checked(calloc(1, bytes > 0 ? bytes : 1)); }
-void *model_realloc(void *p, size_t bytes) { return checked(realloc(p, bytes)); }
+void *model_alloc(size_t bytes) { return model_checked(malloc(bytes > 0 ? bytes : 1)); }
+void *model_alloc_zero(size_t bytes) { return model_checked(calloc(1, bytes > 0 ? bytes : 1)); }
+void *model_realloc(void *p, size_t bytes) { return model_checked(realloc(p, bytes)); }
+
+static int grows(int need, int *capacity) {
+    int before = *capacity, twice = before > 0 ? 2 * before : 16;
+    *capacity = need <= before ? before : twice < need ? need : twice;
+    return need > before;
+}
 
 void *model_grow(void *p, int need, int *capacity, size_t bytes) {
-    if (need <= *capacity) {
-        return p;
-    }
-    *capacity = *capacity > 0 ? 2 * *capacity : 16;
-    *capacity = *capacity < need ? need : *capacity;
-    return model_realloc(p, (size_t)*capacity * bytes);
+    return grows(need, capacity) ? model_realloc(p, (size_t)*capacity * bytes) : p;
 }
 
 typedef struct Block {
@@ -56,6 +57,15 @@ void *cta_alloc(Cta *cta, size_t bytes) {
     block->next = cta->memory;
     cta->memory = block;
     return block->bytes;
+}
+
+void *cta_grow(Cta *cta, void *p, int need, int *capacity, size_t bytes) {
+    size_t before = (size_t)*capacity * bytes;
+    if (grows(need, capacity)) {
+        void *larger = cta_alloc(cta, (size_t)*capacity * bytes);
+        p = before > 0 ? memcpy(larger, p, before) : larger;
+    }
+    return p;
 }
 
 void cta_free_memory(Cta *cta) {

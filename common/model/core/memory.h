@@ -8,7 +8,8 @@
 /* The model cannot judge the program: ends it with a line on stderr that gives the reason, and exit status
  * GEMM_UNJUDGED. */
 void model_give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* These do so if there is no memory. */
+/* These do so if there is no memory; the first one if p is NULL. */
+void *model_checked(void *p);
 void *model_alloc(size_t bytes);
 void *model_alloc_zero(size_t bytes);
 void *model_realloc(void *p, size_t bytes);
@@ -16,6 +17,7 @@ void *model_realloc(void *p, size_t bytes);
 void *cta_alloc(Cta *cta, size_t bytes);
 /* p, for `need` things of so many bytes each: as it is, or a larger copy. *capacity: of p, 0 if p is NULL. */
 void *model_grow(void *p, int need, int *capacity, size_t bytes);
+void *cta_grow(Cta *cta, void *p, int need, int *capacity, size_t bytes); /* in memory of cta_alloc() */
 /* model.c: a CTA has ended. */
 void cta_free_memory(Cta *cta);
 /* Each of the `count` elements of a list has a pointer `member`: to something of its own, zeroed. */

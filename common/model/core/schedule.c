@@ -361,8 +361,7 @@ int clusters_take(Launch *l) {
     return l->facts.first_block + (first + at) * l->cluster_size;
 }
 
-/* ---- polling
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- polling ----------------------------------------------------------------------------------------------------- */
 
 static int has_asked(const ThreadPolls *p, const void *address) {
     for (int i = 0; i < POLLS_KEPT; i++) {
@@ -429,13 +428,11 @@ int poll_again(Thread *t, const void *address, uint64_t version, int in_vain) {
 
 void poll_wait(Thread *t, Wait wait) { thread_block_in(t, &s.pollers, wait); }
 
-/* Those who poll this address, or all if NULL. */
-static int wake_pollers(const void *address) {
+/* Those of a list who wait for what happens at this address. Returns how many. */
+static int wake_at(Thread **link, const void *address, int (*waits)(const ThreadPolls *p, const void *address)) {
     int woken = 0;
-    Thread **link = &s.pollers;
-    while (*link != NULL) {
-        Thread *t = *link;
-        if (address == NULL || t->poll.address == address || (t->poll.in_turn && has_asked(&t->poll, address))) {
+    for (Thread *t; (t = *link) != NULL;) {
+        if (waits(&t->poll, address)) {
             *link = t->next_waiter;
             t->next_waiter = NULL;
             thread_wake(t);
@@ -447,16 +444,19 @@ static int wake_pollers(const void *address) {
     return woken;
 }
 
+static int polls(const ThreadPolls *p, const void *address) {
+    return address == NULL || p->address == address || (p->in_turn && has_asked(p, address));
+}
+
 void pollers_wake(const void *address) {
     s.poll_wakes = 0;
-    wake_pollers(address);
+    wake_at(&s.pollers, address, polls);
 }
 
 int pollers_wait(void) { return s.pollers != NULL; }
-int pollers_wake_all(void) { return s.poll_wakes++ < POLL_PATIENCE && wake_pollers(NULL) > 0; }
+int pollers_wake_all(void) { return s.poll_wakes++ < POLL_PATIENCE && wake_at(&s.pollers, NULL, polls) > 0; }
 
-/* ---- between a look and a deed
- * --------------------------------------------------------------------------------------- */
+/* ---- between a look and a deed ----------------------------------------------------------------------------------- */
 
 static int is_stalled(const void *word) {
     const Thread *t = s.stalled;
@@ -479,28 +479,14 @@ void thread_stall(Thread *t, const void *word, Site site, int until_change) {
     thread_block_in(t, &s.stalled, (Wait){.kind = WAIT_NONE, .site = site});
 }
 
-static int wake_stalled(const Thread *by, const void *word, int changed) {
-    int woken = 0;
-    for (Thread **link = &s.stalled; *link != NULL;) {
-        Thread *t = *link;
-        if (t != by && (word == NULL || (t->poll.stalled_at == word && (changed || !t->poll.until_change)))) {
-            *link = t->next_waiter;
-            t->next_waiter = NULL;
-            thread_wake(t);
-            woken++;
-        } else {
-            link = &t->next_waiter;
-        }
-    }
-    return woken;
-}
+static int stalls(const ThreadPolls *p, const void *word) { return word == NULL || p->stalled_at == word; }
+static int stalls_until_touched(const ThreadPolls *p, const void *word) { return stalls(p, word) && !p->until_change; }
 
-void stalled_wake(const Thread *by, const void *word, int changed) { wake_stalled(by, word, changed); }
+void stalled_wake(const void *word, int changed) { wake_at(&s.stalled, word, changed ? stalls : stalls_until_touched); }
 int stalled_wait(void) { return s.stalled != NULL; }
-int stalled_wake_all(void) { return wake_stalled(NULL, NULL, 1) > 0; }
+int stalled_wake_all(void) { return wake_at(&s.stalled, NULL, stalls) > 0; }
 
-/* ---- ends
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 void thread_leave(Thread *t) {
     t->state = THREAD_EXITED;

@@ -45,7 +45,7 @@ int pollers_wake_all(void);
 /* A place between what a thread finds in a word, or is about to do to it, and what it does next. If the policy says so,
  * it waits until another thread has touched the word, or changed it, or nothing else can happen. */
 void thread_stall(Thread *t, const void *word, Site site, int until_change);
-void stalled_wake(const Thread *by, const void *word, int changed);
+void stalled_wake(const void *word, int changed);
 int stalled_wake_all(void); /* model.c, where nothing else can happen: 0 if there is none */
 int stalled_wait(void);
 
@@ -54,8 +54,7 @@ int stalled_wait(void);
 void agent_queue(Agent *agent);
 void agent_dequeue(Agent *agent);
 
-/* ---- an explorer: tests/model/explore.c
- * --------------------------------------------------------------------------- */
+/* ---- an explorer: tests/model/explore.c -------------------------------------------------------------------------- */
 
 /* Decides in place of the policy, if there is one. */
 typedef struct {

@@ -166,10 +166,9 @@ typedef struct {
     void (*interrupt)(Thread *t); /* what a thread calls where it could stop; NULL: it goes on. fault.c */
     /* The order in which threads go on, by the smaller number, where somebody wants one; NULL: the policy's. */
     uint64_t (*order)(const Thread *t);
-    /* Does nothing tell this thread that the barrier's last phase is complete? phases.c. */
-    int (*is_unaware)(const Thread *t, const Barrier *b);
-    /* ... and does another lane of its warp know? */
-    int (*learnt_by_others)(const Thread *t, const Barrier *b);
+    /* Does nothing tell this thread that the barrier's last phase is complete; if others: though another lane of its
+     * warp has seen it? phases.c. */
+    int (*is_unaware)(const Thread *t, const Barrier *b, int others);
 
     /* The set in progress: one launch, or those that the host has held to run side by side, in its order. */
     Launch *launch;

@@ -59,8 +59,7 @@ static inline __attribute__((always_inline)) void multiply(float *d, const float
     }
 }
 
-/* ---- by type: where it is a constant, that of bf16, compilers leave the others out
- * ---------------------------------- */
+/* ---- by type: where it is a constant, that of bf16, compilers leave the others out ------------------------------- */
 
 #define FOR_TYPE static inline __attribute__((always_inline))
 

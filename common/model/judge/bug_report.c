@@ -21,9 +21,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
-#include "../event.h"
 #include "../place/line.h"
 
 enum {
@@ -146,8 +144,7 @@ void report_barrier(const Barrier *b) {
                 b->brought);
 }
 
-/* ---- on paper
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- on paper ---------------------------------------------------------------------------------------------------- */
 
 static int page_columns(void) {
     struct winsize size;

@@ -26,11 +26,6 @@ typedef struct Other {
 } Other;
 
 static Cells global;
-/* By slot of the CTA. */
-static struct {
-    Cells *of;
-    int slots;
-} shared;
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -54,39 +49,18 @@ ON(cells, LAUNCH_BEGIN) {
 
 ON(cells, CTA_BEGIN) {
     Cta *cta = e->cta;
-    if (device.devices * device.sms > shared.slots) {
-        /* CTAs point at theirs: none may move while one lives. All slots of a set of launches are made at once. */
-        int slots = device.devices * device.sms;
-        shared.of = model_realloc(shared.of, (size_t)slots * sizeof *shared.of);
-        memset(&shared.of[shared.slots], 0, (size_t)(slots - shared.slots) * sizeof *shared.of);
-        shared.slots = slots;
-    }
-    Cells *cells = cta->cells = &shared.of[cta->slot];
-    uint32_t chunks = (cta->shared_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    if (cells->chunk == NULL || cells->chunks < chunks) {
-        free(cells->chunk);
-        cells->chunk = model_alloc((size_t)chunks * sizeof *cells->chunk);
-        cells->chunks = chunks;
-    }
-    memset(cells->chunk, 0, (size_t)chunks * sizeof *cells->chunk);
-    forget(cells, SPACE_SHARED);
+    cta->cells = cta_alloc(cta, sizeof *cta->cells);
+    cta->cells->chunk = cta_alloc(cta, (cta->shared_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES * sizeof(Chunk));
+    forget(cta->cells, SPACE_SHARED);
 }
 
 static void free_cells(Cells *cells) {
-    free(cells->chunk);
     free(cells->other);
     free(cells->split);
+    *cells = (Cells){.era = cells->era};
 }
 
-ON(cells, SHUTDOWN) {
-    for (int i = 0; i < shared.slots; i++) {
-        free_cells(&shared.of[i]);
-    }
-    free(shared.of);
-    memset(&shared, 0, sizeof shared);
-    free_cells(&global);
-    global = (Cells){.era = global.era};
-}
+ON(cells, SHUTDOWN) { free_cells(&global); }
 
 ON(cells, GLOBAL_FREE) {
     Allocation *a = e->allocation;
@@ -310,6 +284,26 @@ void cells_shared(Cta *cta, Actor *a, uint32_t offset, uint32_t size) {
     }
 }
 
+int cells_operand(Cta *cta, Actor *a, ModelRule rule, const WgmmaDescriptor *d, MatrixType type, int mn_major, int rows,
+                  int step, Tag *tag) {
+    static uint32_t address[2 * WGMMA_MAX_N];
+    int unknown = 0;
+    tcgen05_operand_addresses(*d, type, mn_major, rows, address);
+    for (int i = 0; i < 2 * rows; i += step) {
+        MISUSE_IF(address[i] < SHARED_RESERVED || address[i] + CHUNK_BYTES > SHARED_RESERVED + cta->shared_bytes, rule,
+                  a->access.site, 1,
+                  "%s: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d lies at byte %lld "
+                  "of the CTA's %u bytes of shared memory",
+                  a->what, d->start - SHARED_RESERVED, d->leading, d->stride, d->swizzle_bytes,
+                  wgmma_chunk_row(mn_major, i), wgmma_chunk_k(type, mn_major, i),
+                  (long long)address[i] - SHARED_RESERVED, cta->shared_bytes);
+        cells_shared(cta, a, address[i] - SHARED_RESERVED, CHUNK_BYTES);
+        tag[i] = provenance_of(cta, address[i] - SHARED_RESERVED);
+        unknown |= tag[i].tensor == TENSOR_UNKNOWN;
+    }
+    return unknown;
+}
+
 void cells_look(Cta *cta, Actor *a, uint32_t offset) {
     const Chunk *chunk = shared_chunk(cta, offset);
     a->space = SPACE_SHARED;
@@ -343,6 +337,7 @@ void cells_tensor_begin(Cta *cta) {
 }
 
 ON(cells, CTA_END) {
+    free_cells(e->cta->cells);
     if (e->cta->tensor != NULL) {
         free_cells(&e->cta->tensor->cells);
         free(e->cta->tensor);
@@ -555,14 +550,12 @@ ON(cells, ATOMIC) {
 
 ON(cells, MISALIGNED_ACCESS) {
     char text[PHRASE_SIZE];
-    const Allocation *a = is_shared(e->p) ? NULL : global_below((uintptr_t)e->p);
-    snprintf(text, sizeof text, "%u bytes at byte %lld of %s", e->size,
-             is_shared(e->p) ? (long long)shared_offset(e->thread->cta, e->p)
-             : a != NULL     ? (long long)((uintptr_t)e->p - a->begin)
-                             : 0,
-             is_shared(e->p)                         ? "shared memory"
-             : a != NULL && (uintptr_t)e->p < a->end ? a->name
-                                                     : "a local variable");
+    const Allocation *a = global_find((uintptr_t)e->p, 0);
+    const char *memory = is_shared(e->p) ? "shared memory" : a != NULL ? a->name : "a local variable";
+    const uintptr_t begin = is_shared(e->p) ? (uintptr_t)e->thread->cta->shared
+                            : a != NULL     ? a->begin
+                                            : (uintptr_t)e->p;
+    snprintf(text, sizeof text, "%u bytes at byte %lld of %s", e->size, (long long)((uintptr_t)e->p - begin), memory);
     stop_at(RULE_ALIGNMENT, e->thread, e->site, e->write ? "store" : "load", text);
 }
 

@@ -22,10 +22,9 @@ typedef struct Chunk {
     Tag tag;          /* what it holds */
 } Chunk;
 
-/* Of a CTA's shared memory, or of all global memory. Kept for the next CTA in its place, or the next launch. */
+/* Of a CTA's shared memory, or of all global memory. */
 typedef struct Cells {
     Chunk *chunk; /* of shared memory; an Allocation has its own */
-    uint32_t chunks;
     uint32_t era;
     uint32_t kept; /* others of a cell */
     struct Other *other;
@@ -46,6 +45,10 @@ void cells_global(Actor *actor, const void *p, uint32_t size);
 void cells_tensor(Cta *cta, Actor *actor, int lane, int column, int columns);
 void cells_tensor_forget(Cta *cta, int column, int columns);
 void cells_tensor_begin(Cta *cta);
+/* An operand in shared memory, of which the actor reads every step-th chunk: as cells_shared(); leaves their tags. One
+ * that lies outside breaks the rule and ends the launch. Returns 1 if of one of them nobody knows where it is from. */
+int cells_operand(Cta *cta, Actor *actor, ModelRule rule, const WgmmaDescriptor *d, MatrixType type, int mn_major,
+                  int rows, int step, Tag *tag);
 /* Judges a read of one aligned chunk of shared memory, and does not remember it. */
 void cells_look(Cta *cta, Actor *actor, uint32_t offset);
 

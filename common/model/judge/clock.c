@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
-
 enum { MEMO = 256, SPARE_LIMIT = 64 };
 
 /* Components: of a thread, itself and its groups; of a CTA, barriers, numbered ones too, warpgroups and the fence of

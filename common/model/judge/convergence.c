@@ -2,9 +2,7 @@
  * setmaxnreg. */
 #include <stdio.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
-#include "../event.h"
 #include "bug_report.h"
 #include "clock.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../core/schedule.h"
-#include "../event.h"
 #include "../place/layout.h"
 #include "../place/line.h"
 #include "bug_report.h"

@@ -18,7 +18,6 @@
 
 #include "../../device/status.h"
 #include "../core/schedule.h"
-#include "../event.h"
 #include "../place/line.h"
 #include "bug_report.h"
 

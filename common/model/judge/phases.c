@@ -5,12 +5,9 @@
 #include "phases.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
-#include "../event.h"
 #include "bug_report.h"
 #include "cells.h"
 
@@ -20,8 +17,8 @@ static void forget(Deeds *deeds) {
     }
 }
 
-static void deed_add(Deeds *deeds, Deed deed) {
-    deeds->list = model_grow(deeds->list, deeds->count + 1, &deeds->capacity, sizeof deed);
+static void deed_add(const Barrier *b, Deeds *deeds, Deed deed) {
+    deeds->list = cta_grow(b->cta, deeds->list, deeds->count + 1, &deeds->capacity, sizeof deed);
     deeds->list[deeds->count++] = deed;
 }
 
@@ -36,12 +33,8 @@ ON(phases, CTA_END) {
             clock_unref(f->arriving_near);
             clock_unref(f->released_near);
             clock_unref(f->before);
-            free(f->announced.list);
-            free(f->passed);
             forget(&f->loads);
-            free(f->loads.list);
             forget(&f->copies);
-            free(f->copies.list);
         }
     }
 }
@@ -424,7 +417,7 @@ ON(phases, MBARRIER_COPIES) {
     uint32_t group = t->groups[e->group].committed + 1;
     note_started(t, group_component(t, e->group), group);
     deed_add(
-        &f->copies,
+        b, &f->copies,
         (Deed){.thread = t, .group = e->group, .known = clock_ref(t->clock->base), .epoch = group, .site = e->site});
     note_last_load(b, t, copies_arrive_text(e->group), e->site);
 }
@@ -465,7 +458,7 @@ ON(phases, MBARRIER_ANNOUNCED) {
     MISUSE_IF(bytes < 0 || bytes > TX_LIMIT, RULE_TX_RANGE, e->site, 1,
               "expect_tx of %d bytes on %s: accepted are 0 to 1048575", bytes, barrier_text(b, PHRASE));
     if (bytes > 0) {
-        deed_add(&f->announced, (Deed){.thread = t, .epoch = thread_epoch(t), .site = e->site});
+        deed_add(b, &f->announced, (Deed){.thread = t, .epoch = thread_epoch(t), .site = e->site});
     }
     check_tx(t, b, e->site);
 }
@@ -478,7 +471,7 @@ static void note_load(const Barrier *b, Thread *t) {
             return; /* what it knew at its first one */
         }
     }
-    deed_add(&f->loads, (Deed){.thread = t, .known = clock_ref(t->clock->base), .epoch = thread_epoch(t)});
+    deed_add(b, &f->loads, (Deed){.thread = t, .known = clock_ref(t->clock->base), .epoch = thread_epoch(t)});
 }
 
 /* A multicast goes to another CTA: its issuer knows that the phase which it is behind is complete here, but not there.
@@ -674,22 +667,17 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
     return known;
 }
 
-static int is_unaware(const Thread *t, const Barrier *b) { return phases_known(t, b) < b->phase; }
-
-static int learnt_by_others(const Thread *t, const Barrier *b) {
+static int is_unaware(const Thread *t, const Barrier *b, int others) {
     const LastWait *last = b->facts->last_wait;
-    int others = 0;
+    int seen = !others;
     for (int lane = 0; lane < t->warp->lanes && last != NULL; lane++) {
         const Thread *other = &t->warp->thread[lane];
-        others |= other != t && last[other->id].waited && last[other->id].observed == b->phase;
+        seen |= other != t && last[other->id].waited && last[other->id].observed == b->phase;
     }
-    return others && is_unaware(t, b);
+    return seen && phases_known(t, b) < b->phase;
 }
 
-ON(phases, LAUNCH_BEGIN) {
-    device.is_unaware = is_unaware;
-    device.learnt_by_others = learnt_by_others;
-}
+ON(phases, LAUNCH_BEGIN) { device.is_unaware = is_unaware; }
 
 /* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
@@ -759,7 +747,7 @@ ON(phases, MBARRIER_PASSED) {
         t->cta->phases->thread[t->id].fresh = b;
         t->cta->phases->thread[t->id].fresh_site = e->site;
     }
-    f->passed = model_grow(f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
+    f->passed = cta_grow(b->cta, f->passed, f->passed_count + 1, &f->passed_capacity, sizeof *f->passed);
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }

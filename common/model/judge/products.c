@@ -1,9 +1,5 @@
 /* products.c - the rules of ldmatrix, stmatrix, mma.sync and wgmma: operands, registers, groups. */
-#include <stdlib.h>
-
-#include "../core/memory.h"
 #include "../core/schedule.h"
-#include "../event.h"
 #include "../model.h"
 #include "bug_report.h"
 #include "results.h"
@@ -58,9 +54,6 @@ ON(products, CTA_BEGIN) {
 
 ON(products, CTA_END) {
     const Cta *cta = e->cta;
-    for (int i = 0; i < cta->warps; i++) {
-        free(cta->products->warp[i].fragment);
-    }
     for (int i = 0; i < cta->warpgroups; i++) {
         const WarpgroupProducts *p = cta->warpgroup[i].products;
         for (uint64_t number = p->first; number < p->issued; number++) {
@@ -375,58 +368,42 @@ static void check_order(const Warp *w, Product *product, int first) {
 
 /* ---- wgmma: operands --------------------------------------------------------------------------------------------- */
 
-static void check_descriptor(const Thread *t, MatrixType type, uint64_t bits, int mn_major, int rows,
-                             const char *operand, Site site, uint32_t *address) {
-    WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
-    MISUSE_IF(descriptor.unknown != 0, RULE_WGMMA_DESCRIPTOR, site, 1,
-              "wgmma: the descriptor of %s is 0x%016llx, and bits 0x%016llx of it "
-              "belong to no field",
-              operand, (unsigned long long)bits, (unsigned long long)descriptor.unknown);
-    int chunks = wgmma_operand_addresses(&descriptor, mn_major, rows, address);
-    for (int i = 0; i < chunks; i++) {
-        MISUSE_IF(address[i] < SHARED_RESERVED || address[i] + CHUNK_BYTES > SHARED_RESERVED + t->cta->shared_bytes,
-                  RULE_WGMMA_DESCRIPTOR, site, 1,
-                  "wgmma: by its descriptor (start %u, leading %u, stride %u, swizzle %d), row %d, k %d of %s lies "
-                  "at byte %lld of the CTA's %u bytes of shared memory",
-                  descriptor.start - SHARED_RESERVED, descriptor.leading, descriptor.stride, descriptor.swizzle_bytes,
-                  wgmma_chunk_row(mn_major, i), wgmma_chunk_k(type, mn_major, i), operand,
-                  (long long)address[i] - SHARED_RESERVED, t->cta->shared_bytes);
-    }
-}
-
 /* The warp may read the operand now. The first warp to issue records the read and looks at the tags. */
 static Tag check_operand(Warp *w, const Product *product, AccessKind kind, int first, int *beyond_base) {
-    static uint32_t address[2 * WGMMA_MAX_N];
     static Tag tag[2 * WGMMA_MAX_N];
-    int is_a = kind == ACCESS_WGMMA_A;
-    int rows = is_a ? WGMMA_M : product->n, mn_major = is_a ? product->a_major : product->b_major;
+    const int is_a = kind == ACCESS_WGMMA_A, rows = is_a ? WGMMA_M : product->n,
+              mn_major = is_a ? product->a_major : product->b_major;
+    const uint64_t bits = is_a ? product->a : product->b;
+    const WgmmaDescriptor d = wgmma_descriptor_decode(bits);
     Thread *t = &w->thread[0];
+    Tag origin = {TENSOR_UNKNOWN, 0, 0, 0};
     Actor actor = actor_async(t, kind, products_component(w->warpgroup), (uint32_t)product->group + 1, product->site);
     actor.warp = w;
-    check_descriptor(t, product->type, is_a ? product->a : product->b, mn_major, rows, is_a ? "A" : "B", product->site,
-                     address);
-    for (int i = 0; i < 2 * rows; i++) {
-        uint32_t offset = address[i] - SHARED_RESERVED;
-        if (first) {
-            cells_shared(w->cta, &actor, offset, CHUNK_BYTES);
-            tag[i] = provenance_of(w->cta, offset);
-            w->cta->results->unknown |= tag[i].tensor == TENSOR_UNKNOWN;
-        } else {
-            cells_look(w->cta, &actor, offset);
-        }
+    MISUSE_IF(d.unknown != 0, RULE_WGMMA_DESCRIPTOR, product->site, 1,
+              "%s: the descriptor is 0x%016llx, and bits 0x%016llx of it belong to no field", actor.what,
+              (unsigned long long)bits, (unsigned long long)d.unknown);
+    if (first) {
+        w->cta->results->unknown |=
+            cells_operand(w->cta, &actor, RULE_WGMMA_DESCRIPTOR, &d, product->type, mn_major, rows, 1, tag);
+    }
+    for (int i = 0; i < 2 * rows && !first; i++) {
+        cells_look(
+            w->cta, &actor,
+            wgmma_element_address(&d, mn_major, wgmma_chunk_row(mn_major, i), wgmma_chunk_k(MATRIX_BF16, mn_major, i)) -
+                SHARED_RESERVED);
     }
     order_settle();
     *beyond_base |= actor.beyond_base;
-    if (!first) {
-        return (Tag){TENSOR_UNKNOWN, 0, 0, 0};
+    if (first) {
+        origin = provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, product->type, mn_major,
+                                    rows, product->site);
     }
-    return provenance_operand(t, is_a ? "wgmma, operand A" : "wgmma, operand B", tag, product->type, mn_major, rows,
-                              product->site);
+    return origin;
 }
 
 static void remember_fragment(const Warp *w, const Product *product) {
     WarpFacts *f = facts(w);
-    f->fragment = model_grow(f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
+    f->fragment = cta_grow(w->cta, f->fragment, f->fragments + 1, &f->fragment_capacity, sizeof *f->fragment);
     FragmentRead *read = &f->fragment[f->fragments++];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         read->a[lane] = (uintptr_t)w->collective->pointer[1][lane];

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
-#include "../event.h"
 #include "bug_report.h"
 
 #include "cells.h"

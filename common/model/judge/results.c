@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "../data/tensor_map.h"
-#include "../event.h"
 #include "bug_report.h"
 #include "cells.h"
 

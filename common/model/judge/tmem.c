@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "../core/memory.h"
 #include "bug_report.h"
 #include "cells.h"
 #include "phases.h"
@@ -24,8 +23,7 @@ typedef struct TmemFacts {
 
 ON(tmem, CTA_BEGIN) { e->cta->tmem_facts = cta_alloc(e->cta, sizeof *e->cta->tmem_facts); }
 
-/* ---- one CTA or a pair: 9.7.16.5, 9.7.16.7.1, 9.7.16.12.1
- * --------------------------------------------------------- */
+/* ---- one CTA or a pair: 9.7.16.5, 9.7.16.7.1, 9.7.16.12.1 -------------------------------------------------------- */
 
 ON(tmem, TMEM_GROUP) {
     Thread *t = e->thread;
@@ -174,23 +172,13 @@ ON(tmem, TMEM_ACCESS) {
  * tags. */
 static void check_rows(Actor *actor, Cta *cta, uint64_t bits, MatrixType type, int mn_major, int rows, int halves,
                        Tag *tag) {
-    static uint32_t address[2 * WGMMA_MAX_N];
-    const char *what = actor->what;
-    const Site site = actor->access.site;
     WgmmaDescriptor d;
-    MISUSE_IF(!tcgen05_descriptor_decode(bits, &d), RULE_TCGEN05_DESCRIPTOR, site, 1,
+    MISUSE_IF(!tcgen05_descriptor_decode(bits, &d), RULE_TCGEN05_DESCRIPTOR, actor->access.site, 1,
               "%s: descriptor 0x%016llx: bits 46 to 48 are %d (1 is accepted: wgmma's have 0), swizzle in bits 61 to "
               "63 is %d (0, 2, 4, 6), and bits of no field are 0x%llx (0)",
-              what, (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61), (unsigned long long)d.unknown);
-    tcgen05_operand_addresses(d, type, mn_major, rows, address);
-    for (int i = 0; i < 2 * rows; i += halves) {
-        uint32_t offset = address[i] - SHARED_RESERVED;
-        MISUSE_IF(address[i] < SHARED_RESERVED || offset + CHUNK_BYTES > cta->shared_bytes, RULE_TCGEN05_DESCRIPTOR,
-                  site, 1, "%s: its row %d lies at byte %lld; the CTA has %u bytes of shared memory", what,
-                  wgmma_chunk_row(mn_major, i), (long long)address[i] - SHARED_RESERVED, cta->shared_bytes);
-        cells_shared(cta, actor, offset, CHUNK_BYTES);
-        tag[i] = provenance_of(cta, offset);
-    }
+              actor->what, (unsigned long long)bits, (int)(bits >> 46 & 7), (int)(bits >> 61),
+              (unsigned long long)d.unknown);
+    cells_operand(cta, actor, RULE_TCGEN05_DESCRIPTOR, &d, type, mn_major, rows, halves, tag);
     order_settle();
 }
 

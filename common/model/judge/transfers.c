@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "bug_report.h"
 #include "cells.h"
 #include "phases.h"
@@ -138,8 +137,7 @@ ON(transfers, COPY) {
     }
 }
 
-/* ---- cluster launch control: PTX 9.7.13.17
- * ------------------------------------------------------------------------ */
+/* ---- cluster launch control: PTX 9.7.13.17 ----------------------------------------------------------------------- */
 
 ON(transfers, LAUNCH_ASKED) {
     const CtaTransfers *f = e->thread->cta->transfers;

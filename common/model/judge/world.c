@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../place/line.h"
 #include "bug_report.h"
 

@@ -1,7 +1,6 @@
 /* barrier.c - see barrier.h. */
 #include "barrier.h"
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

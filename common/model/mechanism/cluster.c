@@ -2,7 +2,6 @@
  * kernels call is in model.h. */
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
@@ -63,12 +62,6 @@ void copies_begin(Cta *cta) {
     CTA_GIVE(cta, cta->thread, cta->threads, copies);
     for (int i = 0; i < cta->warps; i++) {
         cta->warp[i].copies = (Agent){.step = copies_step, .queued = -1};
-    }
-}
-
-void copies_free(Cta *cta) {
-    for (int i = 0; i < cta->warps; i++) {
-        agent_dequeue(&cta->warp[i].copies);
     }
 }
 

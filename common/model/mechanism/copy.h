@@ -20,8 +20,7 @@ typedef struct ThreadCopies {
     uint32_t capacity;   /* a power of two */
 } ThreadCopies;
 
-/* model.c: a CTA begins; it ends. */
+/* model.c: a CTA begins. */
 void copies_begin(Cta *cta);
-void copies_free(Cta *cta);
 
 #endif

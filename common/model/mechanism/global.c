@@ -1,6 +1,5 @@
 /* global.c - global memory: allocations, and atomics on it. What the host calls is in model_host.h, what kernels call
  * in model.h. */
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
@@ -104,7 +103,7 @@ uint32_t model_atomic(ModelAtomic op, void *p, uint32_t value, uint32_t expected
     if (after != before) {
         changed(p);
     }
-    stalled_wake(t, p, after != before);
+    stalled_wake(p, after != before);
     if (op != MODEL_ADD_FLOAT) {
         mix(t, p);
         thread_stall(t, p, site_of(here), 1);
@@ -123,7 +122,7 @@ void model_store(void *p, uint32_t value, ModelOrder order, const char *here) {
     *(uint32_t *)p = value;
     POST(ATOMIC_DONE, .thread = t, .p = p, .atomic = ATOMIC_STORE, .order = (MemoryOrder)order, .before = before,
          .after = value, .site = site_of(here));
-    stalled_wake(t, p, 1);
+    stalled_wake(p, 1);
     changed(p);
     mix(t, p);
 }
@@ -134,7 +133,7 @@ static uint32_t load(const void *p, ModelOrder order, const int *wanted, const c
     POST(ATOMIC, .thread = t, .p = p, .atomic = ATOMIC_LOAD, .order = (MemoryOrder)order, .what = "atomic load",
          .at_least = wanted, .site = site_of(here));
     uint32_t found = *(const uint32_t *)p;
-    stalled_wake(t, p, 0);
+    stalled_wake(p, 0);
     if (wanted == NULL && t->poll.changed == 0) {
         mix(t, p);
         thread_stall(t, p, site_of(here), 1);

@@ -5,7 +5,6 @@
  * they start then. */
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

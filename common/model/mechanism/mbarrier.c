@@ -2,10 +2,8 @@
 #include "mbarrier.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
@@ -14,8 +12,6 @@ void mbarriers_begin(Cta *cta) {
     cta->mbarriers = cta_alloc(cta, sizeof *cta->mbarriers);
     cta->mbarriers->at = cta_alloc(cta, (cta->shared_bytes / BARRIER_BYTES + 1) * sizeof *cta->mbarriers->at);
 }
-
-void mbarriers_free(Cta *cta) { free(cta->mbarriers->list); }
 
 static Barrier *own(Thread *t, const void *bar, Site site, const char *what);
 
@@ -35,7 +31,7 @@ static void short_name(const char *expression, char *name, size_t size) {
 static Barrier *barrier_new(Cta *cta, uint32_t offset, int arrivals, const char *array, int index) {
     CtaBarriers *all = cta->mbarriers;
     Barrier *b = cta_alloc(cta, sizeof *b);
-    all->list = model_grow(all->list, all->count + 1, &all->capacity, sizeof *all->list);
+    all->list = cta_grow(cta, all->list, all->count + 1, &all->capacity, sizeof *all->list);
     all->list[all->count++] = b;
     b->cta = cta;
     b->offset = offset;
@@ -252,9 +248,7 @@ static int is_late(Thread *t, Barrier *b) {
     if (*late / 2 != b->phase) {
         *late = 2 * b->phase + random_below(2);
     }
-    return *late % 2 != 0 &&
-           (device.options.policy >= MODEL_RANDOM && schedule_explorer == NULL ? device.is_unaware(t, b)
-                                                                               : device.learnt_by_others(t, b));
+    return *late % 2 != 0 && device.is_unaware(t, b, device.options.policy < MODEL_RANDOM || schedule_explorer != NULL);
 }
 
 static int ask(Thread *t, Barrier *b, uint32_t parity, Site site) {

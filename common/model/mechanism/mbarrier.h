@@ -47,9 +47,8 @@ typedef enum {
     MBARRIER_ASKED_YES,     /* parity */
 } MbarrierChange;
 
-/* model.c: a CTA begins; it ends. */
+/* model.c: a CTA begins. */
 void mbarriers_begin(Cta *cta);
-void mbarriers_free(Cta *cta);
 
 /* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the
  * thread's own. Waits if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */

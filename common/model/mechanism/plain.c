@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../event.h"
 #include "../model.h"
 

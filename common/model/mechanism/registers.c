@@ -1,7 +1,6 @@
 /* registers.c - see registers.h. */
 #include "registers.h"
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
@@ -229,8 +228,7 @@ void model_tcgen05_wait(int stores, const char *here) {
 
 void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(), .behind = after); }
 
-/* ---- products, copies and commits
- * --------------------------------------------------------------------------------- */
+/* ---- products, copies and commits -------------------------------------------------------------------------------- */
 
 static void load_operand(const Cta *cta, MatrixType type, float *values, uint64_t bits, int mn_major, int rows) {
     static uint32_t address[2 * WGMMA_MAX_N];

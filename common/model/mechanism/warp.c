@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

@@ -6,10 +6,8 @@
 #include "wgmma.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../core/schedule.h"
 #include "../data/rounding.h"
 #include "../event.h"
@@ -18,11 +16,10 @@
 static Product *product_new(WarpgroupProducts *p) {
     if (p->issued - p->first == p->capacity) {
         uint32_t capacity = p->capacity > 0 ? 2 * p->capacity : 32;
-        Product *product = model_alloc_zero(capacity * sizeof *product);
+        Product *product = cta_alloc(p->warpgroup->cta, capacity * sizeof *product);
         for (uint64_t i = p->first; i < p->issued; i++) {
             product[i & (capacity - 1)] = *product_at(p, i);
         }
-        free(p->product);
         p->product = product;
         p->capacity = capacity;
     }
@@ -60,11 +57,10 @@ static AccumulatorTile *find_tile(WarpgroupProducts *p, const Thread *t, const f
     }
     if (free_tile != NULL) {
         memset(free_tile->d, 0, sizeof free_tile->d);
-        if (free_tile->n != n) {
-            free(free_tile->tile);
-            free_tile->tile = model_alloc((size_t)WGMMA_M * (size_t)n * sizeof(float));
-            free_tile->n = n;
+        if (free_tile->tile == NULL) {
+            free_tile->tile = cta_alloc(t->cta, WGMMA_M * WGMMA_MAX_N * sizeof(float));
         }
+        free_tile->n = n;
     }
     return free_tile;
 }
@@ -104,7 +100,7 @@ static void give_registers(Warp *w, AccumulatorTile *tile) {
 /* A from registers: the rows of one warp. */
 static void load_fragments(Warp *w, Product *product) {
     if (product->a_values == NULL) {
-        product->a_values = model_alloc_zero((size_t)matrix_k(product->type) * WGMMA_M * sizeof(float));
+        product->a_values = cta_alloc(w->cta, MATRIX_MAX_K * WGMMA_M * sizeof(float));
     }
     const uint32_t *const *a = (const uint32_t *const *)w->collective->pointer[1];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
@@ -136,7 +132,6 @@ static void execute(Warpgroup *g) {
         wgmma_multiply(product->tile->tile, values, b, product->n, matrix_k(product->type), product->accumulate);
     }
     POST(WGMMA_DONE, .warpgroup = g, .product = product);
-    free(product->a_values);
 }
 
 static int executable(const WarpgroupProducts *p) {
@@ -164,23 +159,6 @@ void wgmma_begin(Cta *cta) {
     }
 }
 
-static void products_free(WarpgroupProducts *p) {
-    agent_dequeue(&p->agent);
-    for (uint64_t i = p->first; i < p->issued; i++) {
-        free(product_at(p, i)->a_values);
-    }
-    for (int i = 0; i < ACCUMULATOR_TILES; i++) {
-        free(p->tile[i].tile);
-    }
-    free(p->product);
-}
-
-void wgmma_free(Cta *cta) {
-    for (int i = 0; i < cta->warpgroups; i++) {
-        products_free(cta->warpgroup[i].products);
-    }
-}
-
 /* ---- issue ------------------------------------------------------------------------------------------------------- */
 
 /* The warp's product, of which other warps may have issued their part. */
@@ -189,7 +167,9 @@ static Product *issue_part(Warp *w, const Product *wanted) {
     int first = w->products->issued == p->issued;
     Product *product = first ? product_new(p) : product_at(p, w->products->issued);
     if (first) {
+        float *a_values = product->a_values;
         *product = *wanted;
+        product->a_values = a_values;
         product->number = w->products->issued;
         product->group = w->products->groups;
         product->tile = find_tile(p, &w->thread[0], w->collective->pointer[0][0], wanted->n);

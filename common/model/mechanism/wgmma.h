@@ -18,7 +18,7 @@ typedef struct {
     unsigned long long group;  /* from 0 */
     uint8_t issued_by;         /* mask of warps */
     struct AccumulatorTile *tile;
-    float *a_values;    /* rs: [k][64] */
+    float *a_values;    /* rs: [k][64]; stays with its place among the products */
     struct Clock *base; /* judge/products.c */
     struct {            /* the same: what the first of its warps had executed before it */
         uint32_t fences, waits, order;
@@ -33,7 +33,7 @@ typedef struct AccumulatorTile {
     uint64_t last[4];        /* by warp: 1 + number of its last product on it */
     unsigned long long used; /* 1 + number of the last product, of all warps */
     Site site;               /* of that */
-    float *tile;             /* [64][n] */
+    float *tile;             /* [64][n]; has room for the largest n */
 } AccumulatorTile;
 
 /* Of a warpgroup. */
@@ -60,8 +60,7 @@ static inline Product *product_at(const WarpgroupProducts *p, uint64_t number) {
     return &p->product[number & (p->capacity - 1)];
 }
 
-/* model.c: a CTA begins; it ends. */
+/* model.c: a CTA begins. */
 void wgmma_begin(Cta *cta);
-void wgmma_free(Cta *cta);
 
 #endif

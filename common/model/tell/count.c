@@ -4,14 +4,10 @@
  * lane, and lanes run one after the other; what belongs to one instruction of the warp is collected until the warp is
  * together again, at the next instruction that all lanes execute, and then looked at as the hardware would: which
  * banks, lines, sectors. */
-#include "count.h"
-
-#include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
-#include "../event.h"
 #include "../judge/bug_report.h"
+#include "../model_count.h"
 
 enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 256, FRAGMENTS = 64 };
 
@@ -46,7 +42,11 @@ typedef struct CtaCount {
     WarpCount *warp[WARP_LIMIT]; /* NULL: nothing yet */
 } CtaCount;
 
-unsigned long long counts[COUNT_KINDS];
+static unsigned long long counts[COUNT_KINDS];
+
+static void count_at_least(ModelCount which, unsigned long long amount) {
+    counts[which] = counts[which] > amount ? counts[which] : amount;
+}
 
 const char *model_count_name(ModelCount which) {
     static const char *const names[COUNT_KINDS] = {
@@ -173,14 +173,14 @@ static uint32_t *number_of(WarpCount *c, Site site, int lane) {
     return &use->number[lane];
 }
 
-static int group_of(WarpCount *c, Site site, ModelCount how, uint32_t number) {
+static int group_of(Cta *cta, WarpCount *c, Site site, ModelCount how, uint32_t number) {
     int *first = &c->first[(site * 31 + number) % SITES];
     for (int i = *first; i >= 0; i = c->group[i].next) {
         if (c->group[i].site == site && c->group[i].how == how && c->group[i].number == number) {
             return i;
         }
     }
-    c->group = model_grow(c->group, c->groups + 1, &c->capacity, sizeof *c->group);
+    c->group = cta_grow(cta, c->group, c->groups + 1, &c->capacity, sizeof *c->group);
     c->group[c->groups] = (Group){.site = site, .how = how, .number = number, .next = *first};
     return *first = c->groups++;
 }
@@ -189,7 +189,7 @@ static int group_of(WarpCount *c, Site site, ModelCount how, uint32_t number) {
  * the warp was last together. */
 static void count_access(const Thread *t, ModelCount how, const void *p, uint32_t size, Site site) {
     WarpCount *c = count_of(t->warp);
-    int at = group_of(c, site, how, (*number_of(c, site, t->lane))++);
+    int at = group_of(t->cta, c, site, how, (*number_of(c, site, t->lane))++);
     Group *g = &c->group[at];
     g->lanes |= 1u << t->lane;
     g->address[t->lane] = (uintptr_t)p;
@@ -233,26 +233,8 @@ static void count_roles(const Cta *cta) {
 
 ON(count, CTA_END) {
     count_roles(e->cta);
-    for (int i = 0; e->cta->count != NULL && i < e->cta->warps; i++) {
-        if (e->cta->count->warp[i] != NULL) {
-            count_together(&e->cta->warp[i]);
-            free(e->cta->count->warp[i]->group);
-        }
-    }
-}
-
-void count_span(const Thread *t, TraceKind kind, uint64_t steps) {
-    if (t->lane != 0) {
-        return;
-    }
-    if (kind == TRACE_COPY_WAIT) {
-        counts[COUNT_COPY_WAIT_STEPS] += steps;
-    } else if (kind == TRACE_BARRIER) {
-        counts[COUNT_SYNC_STEPS] += steps;
-    } else if (kind == TRACE_WAIT) {
-        counts[COUNT_MBARRIER_STEPS] += steps;
-    } else if (kind == TRACE_WGMMA_WAIT && t->warp->id % 4 == 0) {
-        counts[COUNT_WGMMA_STEPS] += steps;
+    for (int i = 0; i < e->cta->warps; i++) {
+        count_together(&e->cta->warp[i]);
     }
 }
 
@@ -338,12 +320,7 @@ ON(count, WARP_ACCESS) {
     count_group(&g);
 }
 
-/* What is counted of an exchange, each time that it happens; 0: nothing. */
-ON(count, EXCHANGE) {
-    static const ModelCount which[WARP_INSTRUCTION_COUNT] = {[WARP_SHUFFLE] = COUNT_SHUFFLES};
-    ModelCount counted = which[e->warp->collective->instruction];
-    counts[counted] += counted != 0;
-}
+ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += e->warp->collective->instruction == WARP_SHUFFLE; }
 
 ON(count, MMA) {
     WarpCount *c = count_of(e->warp);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "../../device/status.h"
-#include "../event.h"
 #include "../judge/bug_report.h"
 #include "../place/layout.h"
 #include "../place/line.h"
@@ -105,13 +104,19 @@ static const char *const names[] = {
 #undef TOLD
 };
 
+/* A change of an mbarrier: in --steps, NULL: that is told as another event; and in --barriers. */
+static const struct {
+    const char *name, *row;
+} changes[] = {[MBARRIER_ARRIVE] = {"arrive", "arrive %lld"},
+               [MBARRIER_ARRIVE_REMOTE] = {"arrive_remote", "arrive from CTA %lld"},
+               [MBARRIER_EXPECT] = {"expect", "expect_tx %lld"},
+               [MBARRIER_ARRIVE_EXPECT] = {"announce", "arrive.expect_tx %lld"},
+               [MBARRIER_WAIT] = {NULL, "wait, parity %lld"},
+               [MBARRIER_ASKED_NO] = {NULL, "asked, parity %lld: no"},
+               [MBARRIER_ASKED_YES] = {NULL, "asked, parity %lld: yes"}};
+
 static const char *name_of(const Event *e) {
-    static const char *const change[] = {[MBARRIER_ARRIVE] = "arrive",
-                                         [MBARRIER_ARRIVE_REMOTE] = "arrive_remote",
-                                         [MBARRIER_EXPECT] = "expect",
-                                         [MBARRIER_ARRIVE_EXPECT] = "announce",
-                                         [MBARRIER_ASKED_YES] = NULL};
-    return e->kind == EVENT_MBARRIER_CHANGED                         ? change[e->change]
+    return e->kind == EVENT_MBARRIER_CHANGED                         ? changes[e->change].name
            : e->kind == EVENT_WARP_ACCESS                            ? access_name[e->access]
            : e->kind == EVENT_COPY && e->access != ACCESS_TRY_CANCEL ? NULL
                                                                      : names[e->kind];
@@ -267,15 +272,8 @@ ON(barrier_rows, MBARRIER_LANDED) {
 }
 
 ON(barrier_rows, MBARRIER_CHANGED) {
-    static const char *const format[] = {[MBARRIER_ARRIVE] = "arrive %lld",
-                                         [MBARRIER_ARRIVE_REMOTE] = "arrive from CTA %lld",
-                                         [MBARRIER_EXPECT] = "expect_tx %lld",
-                                         [MBARRIER_ARRIVE_EXPECT] = "arrive.expect_tx %lld",
-                                         [MBARRIER_WAIT] = "wait, parity %lld",
-                                         [MBARRIER_ASKED_NO] = "asked, parity %lld: no",
-                                         [MBARRIER_ASKED_YES] = "asked, parity %lld: yes"};
     char text[64];
-    const char *how = e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : format[e->change];
+    const char *how = e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : changes[e->change].row;
     snprintf(text, sizeof text, how, e->amount);
     print_row(e->barrier, text);
 }

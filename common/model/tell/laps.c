@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../event.h"
 #include "../model.h"
 

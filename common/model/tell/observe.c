@@ -9,33 +9,30 @@
 #include "../place/layout.h"
 #include "../place/line.h"
 
-static ModelObserver *observer(void) { return device.options.observer; }
+#define seen device.options.observer /* what is told, to whom */
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
 ON(observe, LAUNCH_BEGIN) {
-    ModelObserver *o = observer();
-    o->launches++;
-    o->kernel = device.launch->name;
-    o->grid = device.launch->grid;
-    o->block = device.launch->block;
-    o->cluster = device.launch->cluster_size;
-    o->shared_bytes = device.launch->shared_bytes;
+    seen->launches++;
+    seen->kernel = device.launch->name;
+    seen->grid = device.launch->grid;
+    seen->block = device.launch->block;
+    seen->cluster = device.launch->cluster_size;
+    seen->shared_bytes = device.launch->shared_bytes;
 }
 
 ON(observe, TENSOR_MAP) {
-    ModelObserver *o = observer();
-    if (o->maps < FACT_MAPS) {
-        o->map[o->maps++] = *e->map;
+    if (seen->maps < FACT_MAPS) {
+        seen->map[seen->maps++] = *e->map;
     }
 }
 
 ON(observe, SHARED_MEMORY) {
-    ModelObserver *o = observer();
     const Launch *l = launch_of(e->cta);
-    o->shared_file = l->shared_file;
-    o->shared_type = l->shared_type;
-    o->shared_variable = l->shared_variable;
+    seen->shared_file = l->shared_file;
+    seen->shared_type = l->shared_type;
+    seen->shared_variable = l->shared_variable;
 }
 
 /* Adds a fact to a list if there is room, and no other has the same `key` bytes at its begin. */
@@ -50,70 +47,57 @@ static void note(void *list, int *count, int most, const void *fact, size_t byte
 }
 #define NOTE(list, count, most, fact, key) note(list, &(count), most, &(fact), sizeof(fact), key)
 
-static BarrierFact *barrier_fact(ModelObserver *o, const Barrier *b) {
-    for (int i = 0; i < o->barriers; i++) {
-        if (strcmp(o->barrier[i].name, b->array) == 0) {
-            return &o->barrier[i];
+static BarrierFact *barrier_fact(const Barrier *b) {
+    for (int i = 0; i < seen->barriers; i++) {
+        if (strcmp(seen->barrier[i].name, b->array) == 0) {
+            return &seen->barrier[i];
         }
     }
     return NULL;
 }
 
 ON(observe, MBARRIER_INIT) {
-    ModelObserver *o = observer();
     const Barrier *b = e->barrier;
-    if (o->barriers == FACT_BARRIERS || barrier_fact(o, b) != NULL) {
-        return;
-    }
-    BarrierFact *fact = &o->barrier[o->barriers++];
-    memset(fact, 0, sizeof *fact);
-    snprintf(fact->name, sizeof fact->name, "%s", b->array);
-    fact->count = (int)e->amount;
-    fact->arrivals = b->expected;
-    fact->offset = b->offset;
-    fact->place = e->site;
+    BarrierFact fact = {.count = (int)e->amount, .arrivals = b->expected, .offset = b->offset, .place = e->site};
+    snprintf(fact.name, sizeof fact.name, "%s", b->array);
+    NOTE(seen->barrier, seen->barriers, FACT_BARRIERS, fact, sizeof fact.name);
 }
 
 ON(observe, BARRIER_ARRIVE) {
-    ModelObserver *o = observer();
     const Cta *cta = e->thread->cta;
     const SyncFact fact = {e->id, e->site, e->expected > 0 ? e->expected : cta->threads - cta->exited};
-    NOTE(o->sync, o->syncs, FACT_SYNCS, fact, offsetof(SyncFact, threads));
+    NOTE(seen->sync, seen->syncs, FACT_SYNCS, fact, offsetof(SyncFact, threads));
 }
 
 ON(observe, MBARRIER_ANNOUNCED) {
-    BarrierFact *fact = barrier_fact(observer(), e->barrier);
+    BarrierFact *fact = barrier_fact(e->barrier);
     if (fact != NULL && e->amount > fact->bytes) {
         fact->bytes = (int)e->amount;
     }
 }
 
 ON(observe, GROUP_COMMIT) {
-    ModelObserver *o = observer();
     int open = (int)e->thread->groups[e->group].open;
-    if (e->group == GROUP_COPIES && open > o->copies_in_group) {
-        o->copies_in_group = open;
-        o->copies_place = e->site;
+    if (e->group == GROUP_COPIES && open > seen->copies_in_group) {
+        seen->copies_in_group = open;
+        seen->copies_place = e->site;
     }
 }
 
 ON(observe, SETMAXNREG) {
-    ModelObserver *o = observer();
     const RegisterFact fact = {e->warp->id / 4, e->increase, e->count, e->site};
-    NOTE(o->registers, o->register_changes, FACT_REGISTERS, fact, sizeof fact);
+    NOTE(seen->registers, seen->register_changes, FACT_REGISTERS, fact, sizeof fact);
 }
 
 ON(observe, TMEM_ALLOC) {
-    ModelObserver *o = observer();
     const TensorFact fact = {(int)e->taddr, e->columns, 0, 0, e->site};
-    NOTE(o->tensor, o->tensor_facts, FACT_TENSOR, fact, sizeof fact);
+    NOTE(seen->tensor, seen->tensor_facts, FACT_TENSOR, fact, sizeof fact);
 }
 
 ON(observe, TMEM_PRODUCT) {
-    ModelObserver *o = observer();
     const Tcgen05Shape *s = &e->tmem_product->shape;
     const TensorFact fact = {tmem_column(e->tmem_product->d), tcgen05_piece_columns(s), s->m, s->n, e->site};
-    NOTE(o->tensor, o->tensor_facts, FACT_TENSOR, fact, sizeof fact);
+    NOTE(seen->tensor, seen->tensor_facts, FACT_TENSOR, fact, sizeof fact);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -124,17 +108,17 @@ static void widen(int row, int *first, int *last) {
 }
 
 /* Have all CTAs of the cluster begun tile `number` or a later one? */
-static int all_have_begun(const ModelObserver *o, const Cluster *cluster, int number) {
+static int all_have_begun(const Cluster *cluster, int number) {
     int count = 0;
-    for (int i = 0; i < o->tiles; i++) {
-        count +=
-            o->tile[i].number == number && (unsigned)(o->tile[i].cta - cluster->first_block) < (unsigned)cluster->size;
+    for (int i = 0; i < seen->tiles; i++) {
+        count += seen->tile[i].number == number &&
+                 (unsigned)(seen->tile[i].cta - cluster->first_block) < (unsigned)cluster->size;
     }
     return count == cluster->size;
 }
 
 /* The thread has read a row of A (is_a) or B. */
-static void observe_row(ModelObserver *o, const Thread *t, int is_a, int row) {
+static void observe_row(const Thread *t, int is_a, int row) {
     typedef struct {
         uint32_t serial;
         int tile;   /* the one it reads for */
@@ -148,20 +132,20 @@ static void observe_row(ModelObserver *o, const Thread *t, int is_a, int row) {
     reader->tile += is_a && reader->read_b;
     reader->read_b = !is_a;
     int number = reader->tile;
-    int i = o->tiles - 1;
-    while (i >= 0 && (o->tile[i].cta != t->cta->block || o->tile[i].number != number)) {
+    int i = seen->tiles - 1;
+    while (i >= 0 && (seen->tile[i].cta != t->cta->block || seen->tile[i].number != number)) {
         i--;
     }
     if (i < 0) {
-        if (o->tiles == FACT_TILES) {
+        if (seen->tiles == FACT_TILES) {
             return;
         }
-        i = o->tiles++;
-        o->tile[i] = (TileFact){t->cta->block, number, 0, -1, 0, -1};
+        i = seen->tiles++;
+        seen->tile[i] = (TileFact){t->cta->block, number, 0, -1, 0, -1};
     }
-    TileFact *tile = &o->tile[i];
+    TileFact *tile = &seen->tile[i];
     widen(row, is_a ? &tile->a_first : &tile->b_first, is_a ? &tile->a_last : &tile->b_last);
-    if (o->stop_at_tile > 0 && number >= o->stop_at_tile && all_have_begun(o, t->cta->cluster, o->stop_at_tile)) {
+    if (seen->stop_at_tile > 0 && number >= seen->stop_at_tile && all_have_begun(t->cta->cluster, seen->stop_at_tile)) {
         model_stop();
     }
 }
@@ -179,28 +163,27 @@ static void observe_load_of(OperandFact *operand, const Thread *t, Site site) {
 }
 
 static void observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site) {
-    ModelObserver *o = observer();
-    if (o->stop_when_stored && o->store_bytes > 0) {
+    if (seen->stop_when_stored && seen->store_bytes > 0) {
         model_stop(); /* the access before this one was the store, and has happened */
     }
     if (write) {
-        if (covers(p, size, o->c_at) && o->store_bytes == 0 && o->stored.thread < 0) {
-            o->stored = actor_of(t, site);
-            o->store_bytes = (int)size;
+        if (covers(p, size, seen->c_at) && seen->store_bytes == 0 && seen->stored.thread < 0) {
+            seen->stored = actor_of(t, site);
+            seen->store_bytes = (int)size;
         }
         return;
     }
-    uintptr_t a = (uintptr_t)p - (uintptr_t)o->a, b = (uintptr_t)p - (uintptr_t)o->b;
-    if (o->a_row > 0 && a / o->a_row < (uintptr_t)o->a_rows) {
-        observe_row(o, t, 1, (int)(a / o->a_row));
-    } else if (o->b_row > 0 && b / o->b_row < (uintptr_t)o->b_rows) {
-        observe_row(o, t, 0, (int)(b / o->b_row));
+    uintptr_t a = (uintptr_t)p - (uintptr_t)seen->a, b = (uintptr_t)p - (uintptr_t)seen->b;
+    if (seen->a_row > 0 && a / seen->a_row < (uintptr_t)seen->a_rows) {
+        observe_row(t, 1, (int)(a / seen->a_row));
+    } else if (seen->b_row > 0 && b / seen->b_row < (uintptr_t)seen->b_rows) {
+        observe_row(t, 0, (int)(b / seen->b_row));
     }
-    if (o->thread == t->id && o->cta == t->cta->block) {
-        if (covers(p, size, o->a_at)) {
-            observe_load_of(&o->operand_a, t, site);
-        } else if (covers(p, size, o->b_at)) {
-            observe_load_of(&o->operand_b, t, site);
+    if (seen->thread == t->id && seen->cta == t->cta->block) {
+        if (covers(p, size, seen->a_at)) {
+            observe_load_of(&seen->operand_a, t, site);
+        } else if (covers(p, size, seen->b_at)) {
+            observe_load_of(&seen->operand_b, t, site);
         }
     }
 }
@@ -219,23 +202,22 @@ ON(observe, COPY) {
     }
 }
 
-static void add_load(ModelObserver *o, const TmaLoad *load, const Barrier *b) {
+static void add_load(const TmaLoad *load, const Barrier *b) {
     LoadFact fact = {
         .bytes = (int)tensor_box_bytes(&load->map), .multicast = load->copy.mask != 0, .place = load->copy.site};
     snprintf(fact.map, sizeof fact.map, "%s", load->map.name != NULL ? load->map.name : "a tensor");
     snprintf(fact.barrier, sizeof fact.barrier, "%s", b->array);
-    NOTE(o->load, o->loads, FACT_LOADS, fact, offsetof(LoadFact, barrier));
+    NOTE(seen->load, seen->loads, FACT_LOADS, fact, offsetof(LoadFact, barrier));
 }
 
 ON(observe, TMA_LOAD) {
-    ModelObserver *o = observer();
     const TmaLoad *load = e->load;
     for (int i = 0; i < load->targets; i++) {
         /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
-        if (load->map.base == (uintptr_t)o->a || load->map.base == (uintptr_t)o->b) {
-            observe_row(o, e->thread, load->map.base == (uintptr_t)o->a, load->copy.coord[1]);
+        if (load->map.base == (uintptr_t)seen->a || load->map.base == (uintptr_t)seen->b) {
+            observe_row(e->thread, load->map.base == (uintptr_t)seen->a, load->copy.coord[1]);
         }
-        add_load(o, load, load->barrier[i]);
+        add_load(load, load->barrier[i]);
     }
     TensorWalk walk = load->walk;
     TensorChunk chunk;
@@ -266,14 +248,14 @@ static void look_at(OperandFact *operand, const Cta *cta, uint32_t offset, const
 }
 
 /* 16 bytes of a store: from byte `offset` of shared memory to `p`. */
-static void add_store(ModelObserver *o, const Thread *t, const void *p, uint32_t size, uint32_t offset, Site site) {
-    if (!covers(p, size, o->c_at) || (o->stored.thread >= 0 && o->store_bytes > 0)) {
+static void add_store(const Thread *t, const void *p, uint32_t size, uint32_t offset, Site site) {
+    if (!covers(p, size, seen->c_at) || (seen->stored.thread >= 0 && seen->store_bytes > 0)) {
         return;
     }
-    o->stored = actor_of(t, site);
-    o->store_bytes = 0;
-    o->store_offset = offset + (uint32_t)((uintptr_t)o->c_at - (uintptr_t)p);
-    o->packer = writer_of(t->cta, o->store_offset, &o->packed);
+    seen->stored = actor_of(t, site);
+    seen->store_bytes = 0;
+    seen->store_offset = offset + (uint32_t)((uintptr_t)seen->c_at - (uintptr_t)p);
+    seen->packer = writer_of(t->cta, seen->store_offset, &seen->packed);
 }
 
 ON(observe, TMA_STORE) {
@@ -285,22 +267,21 @@ ON(observe, TMA_STORE) {
     while (tensor_next(&walk, &chunk)) {
         if (chunk.end > 0) {
             const void *p = tensor_chunk_global(&chunk);
-            add_store(observer(), t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
+            add_store(t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
             observe_global(t, p, (uint32_t)chunk.end, 1, copy->site);
         }
     }
 }
 
 ON(observe, TMA_STORED) {
-    ModelObserver *o = observer();
     const TmaStore *store = e->store;
-    if (!o->stop_when_stored || o->stored.thread < 0 || store->copy.add) {
+    if (!seen->stop_when_stored || seen->stored.thread < 0 || store->copy.add) {
         return;
     }
     TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
-        if (covers(tensor_chunk_global(&chunk), (uint32_t)chunk.end, o->c_at)) {
+        if (covers(tensor_chunk_global(&chunk), (uint32_t)chunk.end, seen->c_at)) {
             model_stop();
         }
     }
@@ -313,30 +294,28 @@ static size_t depth_of(const Thread *t, const float *d) {
     return (size_t)(t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id) - (const uint8_t *)d);
 }
 
-static void measure(ModelObserver *o, const Thread *t, const float *d, int count) {
+static void measure(const Thread *t, const float *d, int count) {
     size_t low = depth_of(t, d), high = low - (size_t)count * sizeof *d;
-    if (o->number != NUMBER_NOT || o->thread >= 0) {
+    if (seen->number != NUMBER_NOT || seen->thread >= 0) {
         return; /* given */
     }
-    o->high = o->low == 0 || high < o->high ? high : o->high;
-    o->low = low > o->low ? low : o->low;
+    seen->high = seen->low == 0 || high < seen->high ? high : seen->high;
+    seen->low = low > seen->low ? low : seen->low;
 }
 
-static int index_of(const ModelObserver *o, const Thread *t, const float *d) {
-    return (int)((o->low - depth_of(t, d)) / sizeof *d);
-}
+static int index_of(const Thread *t, const float *d) { return (int)((seen->low - depth_of(t, d)) / sizeof *d); }
 
-static float number_of(const ModelObserver *o, const Thread *t, int index) {
-    int number = o->number == NUMBER_INDEX ? index : o->number == NUMBER_THREAD_LOW ? t->id % 256 : t->id / 256;
+static float number_of(const Thread *t, int index) {
+    int number = seen->number == NUMBER_INDEX ? index : seen->number == NUMBER_THREAD_LOW ? t->id % 256 : t->id / 256;
     return (float)(number + 1);
 }
 
-static int is_held_by(const ModelObserver *o, const Thread *t) { return o->thread == t->id && o->cta == t->cta->block; }
+static int is_held_by(const Thread *t) { return seen->thread == t->id && seen->cta == t->cta->block; }
 
-static void keep_value(ModelObserver *o, int tile, float value) {
+static void keep_value(int tile, float value) {
     if (tile >= 0 && tile < FACT_VALUES) {
-        o->value[tile] = value;
-        o->values = tile + 1;
+        seen->value[tile] = value;
+        seen->values = tile + 1;
     }
 }
 
@@ -360,8 +339,8 @@ static struct {
     int mma; /* products of the watched accumulator */
 } watch;
 
-static int is_watched(const ModelObserver *o, const Warp *w) {
-    if (o->thread / WARP_SIZE != w->id || o->cta != w->cta->block || o->thread < 0) {
+static int is_watched(const Warp *w) {
+    if (seen->thread / WARP_SIZE != w->id || seen->cta != w->cta->block || seen->thread < 0) {
         return 0;
     }
     if (watch.launch != device.sets) {
@@ -373,7 +352,7 @@ static int is_watched(const ModelObserver *o, const Warp *w) {
 
 ON(observe, WARP_ACCESS) {
     const Warp *w = e->warp;
-    if (e->access != ACCESS_LDMATRIX || e->transposes || !is_watched(observer(), w)) {
+    if (e->access != ACCESS_LDMATRIX || e->transposes || !is_watched(w)) {
         return;
     }
     int i = 0;
@@ -439,38 +418,37 @@ static int b_column(int lane, int r) {
 }
 
 /* If this product multiplies the traced elements into the watched accumulator d[v] of `lane`: notes how. */
-static void trace_mma(ModelObserver *o, const Warp *w, int lane, int v, const uint32_t *const a[WARP_SIZE],
+static void trace_mma(const Warp *w, int lane, int v, const uint32_t *const a[WARP_SIZE],
                       const uint32_t *const b[WARP_SIZE], Site site) {
     int row = mma_d_row(lane, v), column = mma_d_column(lane, v);
-    Half from_a = find_half(a, 4, mma_a_row, mma_a_k, row, o->a_value);
-    Half from_b = find_half(b, 2, b_column, mma_b_k, column, o->b_value);
-    if (o->a_at != NULL && from_a.k >= 0 && from_a.k == from_b.k) {
-        find_fragment(&o->operand_a, w, a[0], from_a, o->a_value);
-        find_fragment(&o->operand_b, w, b[0], from_b, o->b_value);
-        o->row = row;
-        o->column = column;
-        o->n = 8;
-        o->product_number = watch.mma;
-        o->product_place = site;
+    Half from_a = find_half(a, 4, mma_a_row, mma_a_k, row, seen->a_value);
+    Half from_b = find_half(b, 2, b_column, mma_b_k, column, seen->b_value);
+    if (seen->a_at != NULL && from_a.k >= 0 && from_a.k == from_b.k) {
+        find_fragment(&seen->operand_a, w, a[0], from_a, seen->a_value);
+        find_fragment(&seen->operand_b, w, b[0], from_b, seen->b_value);
+        seen->row = row;
+        seen->column = column;
+        seen->n = 8;
+        seen->product_number = watch.mma;
+        seen->product_place = site;
     }
 }
 
 ON(observe, MMA_DONE) {
-    ModelObserver *o = observer();
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         const Thread *t = &e->warp->thread[lane];
         float *d = e->d[lane];
-        measure(o, t, d, 4);
-        int first = index_of(o, t, d);
+        measure(t, d, 4);
+        int first = index_of(t, d);
         for (int v = 0; v < 4; v++) {
-            if (o->number != NUMBER_NOT) {
-                d[v] = number_of(o, t, first + v);
+            if (seen->number != NUMBER_NOT) {
+                d[v] = number_of(t, first + v);
             }
-            if (is_held_by(o, t) && first + v == o->index && is_watched(o, e->warp)) {
+            if (is_held_by(t) && first + v == seen->index && is_watched(e->warp)) {
                 if (e->type == MATRIX_BF16) {
-                    trace_mma(o, e->warp, lane, v, e->a, e->b, e->site);
+                    trace_mma(e->warp, lane, v, e->a, e->b, e->site);
                 }
-                keep_value(o, 0, d[v]);
+                keep_value(0, d[v]);
                 watch.mma++;
             }
         }
@@ -480,12 +458,11 @@ ON(observe, MMA_DONE) {
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 ON(observe, WGMMA_ISSUED) {
-    ModelObserver *o = observer();
     const Warpgroup *g = e->warpgroup;
     const Product *product = e->product;
     const ProductFact fact = {g->id,       product->n,       product->a,       product->b,   product->type,
                               product->rs, product->a_major, product->b_major, product->site};
-    NOTE(o->product, o->products, FACT_PRODUCTS, fact, offsetof(ProductFact, type));
+    NOTE(seen->product, seen->products, FACT_PRODUCTS, fact, offsetof(ProductFact, type));
 }
 
 /* The element's two bytes in shared memory, by the descriptor; NULL if the traced value is not there. */
@@ -495,47 +472,46 @@ static const uint8_t *element_at(const Cta *cta, uint64_t bits, int mn_major, in
     return memcmp(p, &value, sizeof value) == 0 ? p : NULL;
 }
 
-static void trace_product(ModelObserver *o, const Warpgroup *g, const Product *product) {
+static void trace_product(const Warpgroup *g, const Product *product) {
     const Cta *cta = g->cta;
     for (int k = 0; k < MATRIX_K && !product->rs; k++) {
-        const uint8_t *a = element_at(cta, product->a, product->a_major, o->row, k, o->a_value);
-        const uint8_t *b = element_at(cta, product->b, product->b_major, o->column, k, o->b_value);
+        const uint8_t *a = element_at(cta, product->a, product->a_major, seen->row, k, seen->a_value);
+        const uint8_t *b = element_at(cta, product->b, product->b_major, seen->column, k, seen->b_value);
         if (a != NULL && b != NULL) {
-            look_at(&o->operand_a, cta, (uint32_t)(a - cta->shared), a, o->a_value);
-            look_at(&o->operand_b, cta, (uint32_t)(b - cta->shared), b, o->b_value);
-            o->operand_a.descriptor = product->a;
-            o->operand_b.descriptor = product->b;
-            o->product_number = watch.mma;
-            o->tile_number = o->values - 1;
-            o->product_place = product->site;
+            look_at(&seen->operand_a, cta, (uint32_t)(a - cta->shared), a, seen->a_value);
+            look_at(&seen->operand_b, cta, (uint32_t)(b - cta->shared), b, seen->b_value);
+            seen->operand_a.descriptor = product->a;
+            seen->operand_b.descriptor = product->b;
+            seen->product_number = watch.mma;
+            seen->tile_number = seen->values - 1;
+            seen->product_place = product->site;
         }
     }
 }
 
 ON(observe, WGMMA_DONE) {
-    ModelObserver *o = observer();
     const Warpgroup *g = e->warpgroup;
     const Product *product = e->product;
     AccumulatorTile *tile = product->tile;
     for (int i = 0; i < WARPGROUP_SIZE; i++) {
         const Thread *t = &g->cta->thread[g->id * WARPGROUP_SIZE + i];
-        measure(o, t, tile->d[i], tile->n / 2);
-        int first = index_of(o, t, tile->d[i]);
-        for (int v = 0; v < tile->n / 2 && o->number != NUMBER_NOT; v++) {
+        measure(t, tile->d[i], tile->n / 2);
+        int first = index_of(t, tile->d[i]);
+        for (int v = 0; v < tile->n / 2 && seen->number != NUMBER_NOT; v++) {
             tile->tile[wgmma_accumulator_row(i, v) * tile->n + wgmma_accumulator_column(i, v)] =
-                number_of(o, t, first + v);
+                number_of(t, first + v);
         }
-        int v = o->index - first;
-        if (is_held_by(o, t) && v >= 0 && v < tile->n / 2 && is_watched(o, t->warp)) {
+        int v = seen->index - first;
+        if (is_held_by(t) && v >= 0 && v < tile->n / 2 && is_watched(t->warp)) {
             int row = wgmma_accumulator_row(i, v), column = wgmma_accumulator_column(i, v);
             watch.mma = product->accumulate ? watch.mma + 1 : 0;
-            o->values += !product->accumulate;
-            keep_value(o, o->values - 1, tile->tile[row * tile->n + column]);
-            if (o->a_at != NULL && !o->operand_a.found && product->type == MATRIX_BF16) {
-                o->row = row;
-                o->column = column;
-                o->n = tile->n;
-                trace_product(o, g, product);
+            seen->values += !product->accumulate;
+            keep_value(seen->values - 1, tile->tile[row * tile->n + column]);
+            if (seen->a_at != NULL && !seen->operand_a.found && product->type == MATRIX_BF16) {
+                seen->row = row;
+                seen->column = column;
+                seen->n = tile->n;
+                trace_product(g, product);
             }
         }
     }
@@ -546,14 +522,13 @@ ON(observe, WGMMA_DONE) {
 const char *model_place_text(ModelPlace place, char *text, size_t size) { return site_text(place, text, size); }
 const char *model_place_source(ModelPlace place, char *text, size_t size) { return site_source(place, text, size); }
 
-const char *model_shared_name(const ModelObserver *seen, uint32_t offset, char *text, size_t size) {
+const char *model_shared_name(const ModelObserver *o, uint32_t offset, char *text, size_t size) {
     text[0] = '\0';
-    return seen->shared_type == NULL
-               ? text
-               : layout_text(seen->shared_file, seen->shared_type, seen->shared_variable, offset, text, size);
+    return o->shared_type == NULL ? text
+                                  : layout_text(o->shared_file, o->shared_type, o->shared_variable, offset, text, size);
 }
 
-int model_shared_members(const ModelObserver *seen, ModelMember *list, int most, uint64_t *size) {
+int model_shared_members(const ModelObserver *o, ModelMember *list, int most, uint64_t *size) {
     *size = 0;
-    return seen->shared_type == NULL ? 0 : layout_members(seen->shared_file, seen->shared_type, list, most, size);
+    return o->shared_type == NULL ? 0 : layout_members(o->shared_file, o->shared_type, list, most, size);
 }

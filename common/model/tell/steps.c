@@ -1,16 +1,13 @@
 /* steps.c - when things happen, and events of it for a timeline (model_trace.h).
  *
- * Time is in steps of a rough table of costs (costs.h): it shows order and overlap, not speed. Nobody measures unless
- * ModelOptions.trace or count is set. */
+ * Time is in steps of a rough table of costs (costs.h): it shows order and overlap, not speed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/memory.h"
 #include "../event.h"
 #include "../model_trace.h"
 #include "costs.h"
-#include "count.h"
 
 enum {
     MAX_EVENTS = 4 * 1024 * 1024,
@@ -84,9 +81,6 @@ static uint64_t later(uint64_t x, uint64_t y) { return x > y ? x : y; }
 const Trace *model_trace(void) { return &trace; }
 
 static void add(const Cta *cta, TraceEvent event, const Barrier *barrier) {
-    if (!device.options.trace) {
-        return;
-    }
     if (trace.count == MAX_EVENTS) {
         trace.lost++;
         return;
@@ -120,7 +114,6 @@ static void finish_work(Warp *w, uint64_t before) {
 /* The thread waited from `begin` until now. Of a warp, lane 0 counts. */
 static void waited(const Thread *t, TraceKind kind, uint64_t begin, int index, const Barrier *barrier) {
     uint64_t end = t->steps->time;
-    count_span(t, kind, end - begin);
     if (t->lane == 0) {
         finish_work(t->warp, begin);
         add(t->cta, (TraceEvent){.begin = begin, .end = end, .warp = t->warp->id, .index = index, .kind = kind},
@@ -178,7 +171,7 @@ ON(steps, LAUNCH_BEGIN) {
         launch_follows();
     }
     first_of_set = trace.launches < MAX_TRACE_LAUNCHES ? trace.launches : MAX_TRACE_LAUNCHES - 1;
-    for (int i = 0; i < device.launched && device.options.trace && trace.launches < MAX_TRACE_LAUNCHES; i++) {
+    for (int i = 0; i < device.launched && trace.launches < MAX_TRACE_LAUNCHES; i++) {
         const TraceLaunch *last = trace.launches > 0 ? &trace.launch[trace.launches - 1] : NULL;
         TraceLaunch *next = &trace.launch[trace.launches++];
         *next =
@@ -195,7 +188,7 @@ ON(steps, LAUNCH_BEGIN) {
     }
     /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them
      * in that order. */
-    if (device.options.trace && device.options.policy == MODEL_EAGER) {
+    if (device.options.policy == MODEL_EAGER) {
         device.order = time_of;
     }
 }
@@ -225,29 +218,19 @@ static void take_sm(Cta *cta) {
 ON(steps, CTA_BEGIN) {
     Cta *cta = e->cta;
     cta->steps = cta_alloc(cta, sizeof *cta->steps);
-    if (device.options.trace) {
-        take_sm(cta);
-    }
+    take_sm(cta);
     CTA_GIVE(cta, cta->thread, cta->threads, steps);
     for (int i = 0; i < cta->threads; i++) {
         cta->thread[i].steps->time = cta->steps->start;
     }
 }
 
-static uint64_t longest(const Cta *cta) {
-    uint64_t end = 0;
+ON(steps, CTA_RETURNED) {
+    Cta *cta = e->cta;
+    uint64_t end = cta->steps->start + 1;
     for (int i = 0; i < cta->threads; i++) {
         end = later(end, cta->thread[i].steps->time);
     }
-    return end;
-}
-
-ON(steps, CTA_RETURNED) {
-    Cta *cta = e->cta;
-    if (!device.options.trace) {
-        return;
-    }
-    uint64_t end = later(longest(cta), cta->steps->start + 1);
     for (int i = 0; i < cta->warps; i++) {
         finish_work(&cta->warp[i], end);
     }
@@ -255,8 +238,6 @@ ON(steps, CTA_RETURNED) {
     sm[cta->steps->sm].time = end + CTA_START;
     sm[cta->steps->sm].taken = 0;
 }
-
-ON(steps, CTA_END) { count_at_least(COUNT_CTA_STEPS, longest(e->cta)); }
 
 ON(steps, TILE) {
     const Thread *t = e->thread;
@@ -314,11 +295,7 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     }
 }
 
-ON(steps, SHARED_ACCESS) {
-    if (device.options.trace) {
-        (e->write ? plain_store : plain_load)(e->thread, e->kind == EVENT_GLOBAL_ACCESS, e->size);
-    }
-}
+ON(steps, SHARED_ACCESS) { (e->write ? plain_store : plain_load)(e->thread, e->kind == EVENT_GLOBAL_ACCESS, e->size); }
 HEARS(steps, GLOBAL_ACCESS, on_SHARED_ACCESS);
 HEARS(steps, CLUSTER_ACCESS, on_SHARED_ACCESS);
 
