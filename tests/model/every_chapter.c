@@ -10,6 +10,7 @@
  *     every_chapter 25 0 500000  only sizes with at most so many products */
 
 #include "../../common/harness/problem.h"
+#include "../../common/model/event.h"
 #include "../unit/tap.h"
 #include "chapters.h"
 
@@ -59,6 +60,9 @@ static Runs some_runs(int turn, int of_variant) {
     runs.seeds[of_variant ? turn % 4 : MODEL_RANDOM + turn / 2 % 2] = 1;
     return runs;
 }
+
+static unsigned launches;
+ON(first, LAUNCH_BEGIN) { launches++; }
 
 static int sms; /* SMS, or as many as the variant's cluster has CTAs */
 
@@ -272,6 +276,7 @@ int main(int argc, char **argv) {
             check_step(steps[i], i + commits_turn, seeds, most);
         }
     }
+    printf("# %u launches\n", launches);
     model_shutdown();
     return tap_done();
 }

@@ -34,17 +34,22 @@ INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapte
                 tests/unit/test_model_data tests/explain/truth \
                 patches/03_cp_async_multistage patches/05_tma_mbarrier patches/07_warp_specialized \
                 patches/08_persistent_pingpong
-# One seed a policy, and sizes up to a tile; chapters that count, and that draw a timeline.
-.PHONY: run-instrumented
-run-instrumented:
-	$(Q)for test in $(INSTRUMENTED); do \
-	    printf '  RUN    %s\n' $(B)/$$test; \
-	    case $$test in */every_chapter) set -- 1 0 2200000;; */truth) set -- 1;; \
-	            patches/0[35]*) set -- --on model --m 200 --n 300 --k 100 --count --barriers;; \
-	            patches/*) set -- --on model --m 200 --n 300 --k 100 --timeline;; *) set --;; esac; \
-	    $(B)/$$test "$$@" >$(B)/$${test##*/}.tap || \
-	        { grep '^not ok' $(B)/$${test##*/}.tap >&2; echo "$(B)/$$test has failed" >&2; exit 1; }; \
-	done
+# One seed a policy, and sizes up to a tile, of chapters with many variants a sample; chapters that count, and that draw
+# a timeline. What takes long runs in parts, side by side: run@PROGRAM@PART.
+RUNS := $(foreach t,$(INSTRUMENTED),$(addprefix run@$(t)@,$(or \
+    $(if $(filter %/every_chapter,$(t)),$(foreach c,$(CHAPTERS),$(call number,$(c)))),\
+    $(if $(filter %/cases,$(t)),$(filter-out count schedule,$(MODEL_KERNELS:$(B)/tests/model/kernels_%.o=%))),all)))
+.PHONY: run-instrumented $(RUNS)
+run-instrumented: $(RUNS)
+$(RUNS):
+	$(call say,RUN,$(@:run@%=%))
+	$(Q)set -- $(subst @, ,$@); test=$(B)/$$2; part=$$3; \
+	case $$2@$$part in */every_chapter@09|*/every_chapter@1[23]) set -- 0 $$part 2200000;; \
+	        */every_chapter@*) set -- 1 $$part 2200000;; */cases@*) set -- 1 "$$part ";; */truth@*) set -- 1;; \
+	        patches/0[35]*) set -- --on model --m 200 --n 300 --k 100 --count --barriers;; \
+	        patches/*) set -- --on model --m 200 --n 300 --k 100 --timeline;; *) set --;; esac; \
+	$$test "$$@" >$$test.$$part.tap || \
+	    { grep '^not ok' $$test.$$part.tap >&2; echo "$$test $$part has failed" >&2; exit 1; }
 
 ##maintain make coverage|show how much of each file of common/model the tests execute, with gcov
 ##maintain make asan|run the tests of the model under gcc's address and undefined-behaviour sanitizers
