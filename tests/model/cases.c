@@ -40,7 +40,7 @@ static void check(const Case *c, int seeds) {
             int first = c->rule != NULL && c->rule[0] == '^';
             for (int i = 0; i < model_reports() && (i == 0 || !first); i++) {
                 const char *name = model_rule_name(model_report(i)->rule);
-                found |= c->rule != NULL && strcmp(name, c->rule + first) == 0 && status == 4;
+                found |= c->rule != NULL && strcmp(name, rule_of(c)) == 0 && status == 4;
             }
             if (!found) {
                 bad++;

@@ -47,6 +47,7 @@ extern const Case *const __start_cases[], *const __stop_cases[];
     CASE_OF(run, name, rule, part)
 #define RIGHT_IN(part, name) PART_CASE(part, name, NULL)
 #define WRONG_IN(part, name, rule) PART_CASE(part, name, #rule)
+#define FIRST_IN(part, name, rule) PART_CASE(part, name, "^" #rule)
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* In a kernel: the case of that name leaves this statement out, or has it besides. */
@@ -87,6 +88,8 @@ void case_free(void); /* all of it */
 static inline int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
 /* Some schedules alone show what is wrong. */
 static inline int is_for_explorer(const Case *c) { return strncmp(c->name, "schedule ", 9) == 0; }
+/* Of a case that has one: its rule's name. */
+static inline const char *rule_of(const Case *c) { return c->rule + (c->rule[0] == '^'); }
 /* By its name; ends the program if there is none. */
 const Case *find_case(const char *name);
 

@@ -557,7 +557,7 @@ static Verdict run_once(const Case *c, ModelPolicy policy) {
     Verdict v = {.status = run_case(c, &options)};
     v.bug = model_reports() > 0;
     for (int i = 0; i < model_reports(); i++) {
-        v.named |= c->rule != NULL && strcmp(model_rule_name(model_report(i)->rule), c->rule) == 0;
+        v.named |= c->rule != NULL && strcmp(model_rule_name(model_report(i)->rule), rule_of(c)) == 0;
     }
     return v;
 }

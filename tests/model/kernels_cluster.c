@@ -27,8 +27,8 @@ WRONG_CASE(EXPECT_HALF, TX_COUNT);
 WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
 WRONG_CASE(LEAVES_ONE_OUT, DEADLOCK);
 WRONG_CASE(ONE_KEEPS, RACE_WAR);            /* one of them does not release, and nobody asks it to */
-WRONG_CASE(RELEASE_WRONG, ARRIVE_OVERFLOW); /* ... releases another CTA twice instead */
-WRONG_CASE(RELEASE_ONLY_OWN, RACE_WAR);     /* as often as all of them together should */
+FIRST_CASE(RELEASE_WRONG, ARRIVE_OVERFLOW); /* ... releases another CTA twice instead */
+FIRST_CASE(RELEASE_ONLY_OWN, RACE_WAR);     /* as often as all of them together should */
 WRONG_CASE(NO_END_SYNC, CLUSTER_EXIT);
 WRONG_CASE(MASK_TOO_WIDE, CLUSTER_RANK);
 WRONG_CASE(RANK_TOO_HIGH, CLUSTER_RANK);

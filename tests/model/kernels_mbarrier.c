@@ -232,7 +232,7 @@ DEVICE void hands_on(Shared *s, const Params *p) {
 RIGHT_IN(ballot, RIGHT_BALLOT_ALL);  /* goes on when all lanes have been told yes */
 RIGHT_IN(ballot, RIGHT_BALLOT_SYNC); /* ... when one has, behind a __syncwarp() */
 RIGHT_IN(ballot, RIGHT_TOLD_YES);    /* who knows that a phase is complete is told so at once */
-WRONG_IN(ballot, BALLOT_ANY, RACE_RAW);
+FIRST_IN(ballot, BALLOT_ANY, RACE_RAW);
 
 /* Each lane asks; a ballot says who was told yes. Each warp reads what the other one has written. They ask when the
  * phase is

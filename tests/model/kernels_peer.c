@@ -237,7 +237,7 @@ DEVICE void leave(Shared *s, const Params *p, int rank, int thread) {
 }
 
 RIGHT_IN(together, RIGHT_TOGETHER); /* a lane of each warp waits, and the warp for it, before the cluster barrier */
-WRONG_IN(together, LANE_WAITS_ALONE, CONVERGENCE); /* ... which takes whole warps */
+FIRST_IN(together, LANE_WAITS_ALONE, CONVERGENCE); /* ... which takes whole warps */
 WRONG_IN(together, ARRIVES_IN_TWO_PLACES, CONVERGENCE);
 WRONG_IN(together, WAITS_IN_TWO_PLACES, CONVERGENCE);
 

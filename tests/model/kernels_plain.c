@@ -190,7 +190,7 @@ RIGHT_IN(registers, RIGHT_REGISTERS);
 RIGHT_IN(registers, RIGHT_REGISTERS_OF_TWO); /* CTAs on an SM, which leave a thread 80 */
 WRONG_IN(registers, REGISTERS_SUM, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_OF_TWO_SUM, SETMAXNREG);
-WRONG_IN(registers, REGISTERS_POLLED, LIVELOCK); /* who would give some back polls before, and nobody answers */
+FIRST_IN(registers, REGISTERS_POLLED, LIVELOCK); /* who would give some back polls before, and nobody answers */
 WRONG_IN(registers, REGISTERS_COUNT, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_DIRECTION, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_ONE_WARP, CONVERGENCE);
