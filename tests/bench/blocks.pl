@@ -84,13 +84,19 @@ sub ladder {
     my $run = whole_run($card);
     my $limits = newest('experiment limits', $run->{card}) // {};
     my @rungs = rungs($run);
-    my $text = head('chapter', 'TFLOP/s at 8192³', '4096³', '2048³', 'mean ratio to cuBLAS [least]', 'of the ceiling');
-    for my $row ((map { [ $_->{kernel} =~ /\./ ? "$_->{link} $_->{name}" : $_->{link}, $_->{kernel} ] } @rungs), [ 'cuBLAS', 'cublas' ], [ 'best of eight cuBLASLt', 'cublaslt' ]) {
-        my ($label, $kernel) = @$row;
+    my $text = head('step, and its idea', 'lines changed', 'TFLOP/s at 8192³', '4096³', '2048³', 'ratio to cuBLAS at 8192³', 'mean ratio [least]', 'of the ceiling');
+    my $before;
+    my @rows = map {
+        my $changed = defined $before ? Steps::added($before, $_->{file}) : $NONE;
+        $before = $_->{file};
+        [ "$_->{link} $_->{adds}", $_->{kernel}, $changed ];
+    } @rungs;
+    for my $row (@rows, [ 'cuBLAS', 'cublas', $NONE ], [ 'best of eight cuBLASLt', 'cublaslt', $NONE ]) {
+        my ($label, $kernel, $changed) = @$row;
         my ($best, $cell) = (ceiling($limits, $kernel), $run->{cell}{ $LADDER[0] }{$kernel});
-        $text .= line($label, (map { tflops_at($run, $_, $kernel) } @LADDER), mean_text($run, $kernel), $best && $cell ? sprintf('%.2f', $cell->{median} / $best) : $NONE);
+        $text .= line($label, $changed, (map { tflops_at($run, $_, $kernel) } @LADDER), ratio_at($run, $LADDER[0], $kernel), mean_text($run, $kernel), $best && $cell ? sprintf('%.2f', $cell->{median} / $best) : $NONE);
     }
-    $text .= "\nMean: the geometric mean of the ratio to cuBLAS over the seven compute-bound shapes, "
+    $text .= "\nLines changed: lines of code, without comments, that the row above does not have. Mean: the geometric mean of the ratio to cuBLAS over the seven compute-bound shapes, "
         . listed(map { shape_text($_) } @BOUND) . '; the least of the seven is in brackets.' . gaps_text($run, map { $_->{kernel} } @rungs) . "\n";
     if ($limits->{file}) {
         my $same = $limits->{date} eq $run->{date} && $limits->{commit} eq $run->{commit};
