@@ -16,17 +16,14 @@ typedef struct {
     uint32_t phase; /* parity that this role waits for at this stage */
 } PipelineState;
 
-/* A consumer starts at stage 0 and waits for phase 0: parity 0. */
-HOST_DEVICE PipelineState consumer_start_state(void) {
-    PipelineState state = {0, 0};
+/* Both start at stage 0. A consumer waits for phase 0: parity 0. The producer starts with parity 1: a fresh empty
+ * barrier counts the phase before 0 as complete, so every stage is free in the first lap. */
+HOST_DEVICE PipelineState start_state(uint32_t phase) {
+    PipelineState state = {0, phase};
     return state;
 }
-/* The producer starts with parity 1: a fresh empty barrier counts the phase before 0 as complete, so every stage is
- * free in the first lap. */
-HOST_DEVICE PipelineState producer_start_state(void) {
-    PipelineState state = {0, 1};
-    return state;
-}
+#define consumer_start_state() start_state(0)
+#define producer_start_state() start_state(1)
 
 /* Moves to the next stage; after the last stage, to stage 0 and the next phase, so the parity flips. */
 HOST_DEVICE void pipeline_advance(PipelineState *state, int stages) {

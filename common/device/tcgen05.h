@@ -238,10 +238,10 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
 #define TCGEN05_NAMES_2 "%0, %1"
 #define TCGEN05_NAMES_4 "%0, %1, %2, %3"
 #define TCGEN05_NAMES_8 "%0, %1, %2, %3, %4, %5, %6, %7"
-#define TCGEN05_NAMES_16 WGMMA_D0
-#define TCGEN05_NAMES_32 WGMMA_D0 WGMMA_D16
-#define TCGEN05_NAMES_64 TCGEN05_NAMES_32 WGMMA_D32 WGMMA_D48
-#define TCGEN05_NAMES_128 TCGEN05_NAMES_64 WGMMA_D64 WGMMA_D80 WGMMA_D96 WGMMA_D112
+#define TCGEN05_NAMES_16 WGMMA_N32
+#define TCGEN05_NAMES_32 WGMMA_N64
+#define TCGEN05_NAMES_64 WGMMA_N128
+#define TCGEN05_NAMES_128 WGMMA_N256
 /* x: the N of .xN; n: registers. */
 #define TCGEN05_LD(name, x, n, half, packed)                                                                       \
     asm volatile("tcgen05.ld.sync.aligned." name ".x" #x packed ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "]" half ";" \

@@ -135,7 +135,7 @@ static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
 #endif
     }
     if (encoder == NULL) {
-        gemm_fails(error, GEMM_DEVICE, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed");
+        (void)gemm_fails(error, GEMM_DEVICE, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed");
     }
     return (TensorMapEncoder)encoder;
 }

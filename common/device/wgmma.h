@@ -15,7 +15,7 @@
 
 #include "cuda_c.h"
 
-/* A matrix descriptor: where a tile is in shared memory and in what pattern. PTX 9.7.15.5.1.2.2.
+/* The fields of a matrix descriptor, by which wgmma finds a tile in shared memory. PTX 9.7.15.5.1.2.2.
  *     bits  0-13   start address / 16
  *     bits 16-29   leading dimension byte offset / 16 (not used by swizzled K-major tiles; 1 by convention)
  *     bits 32-45   stride dimension byte offset / 16: from 8 rows to the next 8 rows
@@ -24,17 +24,14 @@
  * `address` is an address in the window of shared memory. Host and kernel. */
 HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes,
                                              int swizzle) {
-    return (uint64_t)(address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4 & 0x3fff) << 16 |
-           (uint64_t)(stride_bytes >> 4 & 0x3fff) << 32 | (uint64_t)swizzle << 62;
+    return (address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4) << 16 | (uint64_t)(stride_bytes >> 4) << 32 |
+           (uint64_t)swizzle << 62;
 }
-
 enum { WGMMA_SWIZZLE_NONE, WGMMA_SWIZZLE_128B, WGMMA_SWIZZLE_64B, WGMMA_SWIZZLE_32B };
 
-/* From one step of k to the next in a row of 128 bytes, in a descriptor's units of 16 bytes. In every type a step of k
- * is 32 bytes. */
+/* From one step of k to the next, in a descriptor's units of 16 bytes: in a K-major row 32 bytes, in every type. */
 enum { WGMMA_K16_STEP = 32 >> 4 };
-
-/* From one k16 step to the next in an MN-major tile with rows of 128 bytes, in these units: 16 rows. */
+/* In an MN-major tile with rows of 128 bytes: 16 rows. */
 enum { WGMMA_K16_STEP_MN = 2048 >> 4 };
 
 #ifdef PTX_FUNCTIONS
@@ -84,8 +81,7 @@ DEVICE void registers_settled(float *d, int count) {
  * warpgroup pass the same a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64n256k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" WGMMA_D0 WGMMA_D16 WGMMA_D32 WGMMA_D48
-                     WGMMA_D64 WGMMA_D80 WGMMA_D96 WGMMA_D112 "}, %128, %129, p, 1, 1, 0, 0; }"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" WGMMA_N256 "}, %128, %129, p, 1, 1, 0, 0; }"
                  : WGMMA_R64(0), WGMMA_R64(64)
                  : "l"(a), "l"(b), "r"(accumulate));
 }
@@ -93,8 +89,7 @@ DEVICE void wgmma_m64n256k16(float *d, uint64_t a, uint64_t b, int accumulate) {
  * warpgroup pass the same a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %98, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" WGMMA_D0 WGMMA_D16 WGMMA_D32 WGMMA_D48
-                     WGMMA_D64 WGMMA_D80 "}, %96, %97, p, 1, 1, 0, 0; }"
+                 "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" WGMMA_N192 "}, %96, %97, p, 1, 1, 0, 0; }"
                  : WGMMA_R64(0), WGMMA_R16(64), WGMMA_R16(80)
                  : "l"(a), "l"(b), "r"(accumulate));
 }
@@ -107,15 +102,21 @@ DEVICE void wgmma_m64n192k16(float *d, uint64_t a, uint64_t b, int accumulate) {
                  : __VA_ARGS__                                                                                        \
                  : "l"(a), "l"(b), "r"(accumulate))
 
+#define WGMMA_K16(instruction, ...) WGMMA_SS(instruction "k16.f32.bf16.bf16", ", 0, 0", __VA_ARGS__)
 /* Starts D = A * B (+ D if accumulate), D 64 x n, of two K-major bf16 tiles, by their descriptors. n is 128, 160, 192
  * or 208, a constant where this is inlined, so one of the instructions remains. All threads of the warpgroup pass the
  * same a, b and accumulate. PTX 9.7.15.5.2. */
 DEVICE void wgmma_m64k16(const int n, float *d, uint64_t a, uint64_t b, int accumulate) {
     switch (n) {
-    case 128: WGMMA_128(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
-    case 160: WGMMA_160(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
-    case 192: WGMMA_192(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
-    case 208: WGMMA_208(WGMMA_SS, "k16.f32.bf16.bf16", ", 0, 0"); break;
+    case 128: WGMMA_K16("m64n128", 64, 65, 66, 67, 68, 69, WGMMA_N128, WGMMA_R64(0)); break;
+    case 160: WGMMA_K16("m64n160", 80, 81, 82, 83, 84, 85, WGMMA_N160, WGMMA_R64(0), WGMMA_R16(64)); break;
+    case 192:
+        WGMMA_K16("m64n192", 96, 97, 98, 99, 100, 101, WGMMA_N192, WGMMA_R64(0), WGMMA_R16(64), WGMMA_R16(80));
+        break;
+    case 208:
+        WGMMA_K16("m64n208", 104, 105, 106, 107, 108, 109, WGMMA_N192 ", %96, %97, %98, %99, %100, %101, %102, %103",
+                  WGMMA_R64(0), WGMMA_R16(64), WGMMA_R16(80), WGMMA_R4(96), WGMMA_R4(100));
+        break;
     default: asm volatile("n of wgmma_m64k16() is 128, 160, 192 or 208;");
     }
 }

@@ -78,7 +78,7 @@ int main(int argc, char **argv) { /* [m n k] */
     Gemm g = {};
     g.m = argc > 3 ? atoi(argv[1]) : 8192, g.n = argc > 3 ? atoi(argv[2]) : 8192, g.k = argc > 3 ? atoi(argv[3]) : 8192;
     if (g.m < 1 || g.n < 1 || g.k < 1) {
-        gemm_fails(NULL, GEMM_USAGE, "m, n and k are %d, %d and %d: accepted are 1 and more", g.m, g.n, g.k);
+        return gemm_fails(NULL, GEMM_USAGE, "m, n and k are %d, %d and %d: accepted are 1 and more", g.m, g.n, g.k);
     }
     g.lda = g.ldb = (g.k + 7) / 8 * 8, g.ldc = (g.n + 7) / 8 * 8; /* each row begins at a multiple of 16 bytes */
     size_t a = (size_t)g.m * g.lda, b = (size_t)g.n * g.ldb, c = (size_t)g.m * g.ldc;
