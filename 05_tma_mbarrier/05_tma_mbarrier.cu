@@ -28,7 +28,6 @@ enum {
 };
 static_assert(BK * sizeof(bf16) == 128, "swizzled_index() expects rows of 128 bytes: BK is 64");
 static_assert(WM % 16 == 0 && WN % 32 == 0, "a warp loads 16 x 16 fragments and stores 32 columns of C at a time");
-static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
 static_assert(STAGES >= 2, "with one stage nothing can be loaded while it is multiplied");
 static_assert(STEPS % 2 == 0, "a k-tile begins with set 0 of the fragments: the previous one must end with set 1");
 
@@ -37,8 +36,6 @@ typedef struct {
     bf16 b[STAGES][BN * BK]; /* [BN][BK] each, the same */
     MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
 } Shared;
-static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
-              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */

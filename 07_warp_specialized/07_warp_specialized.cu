@@ -29,7 +29,6 @@ enum {
 };
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BM % 64 == 0, "a consumer takes 64 rows: none may be left over");
-static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
 static_assert(STAGES >= 2, "a stage is released when the products of the next one have been started");
 static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
@@ -40,8 +39,6 @@ typedef struct {
     MBarrier full[STAGES];   /* completes a phase when a k-tile has landed */
     MBarrier empty[STAGES];  /* completes a phase when all consumers have finished with it */
 } Shared;
-static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
-              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */

@@ -48,8 +48,6 @@ typedef struct {
     MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumer has finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
 } Shared;
-static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
-              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a shorter ring");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */
@@ -62,6 +60,10 @@ typedef struct {
  * `*store` counts the pieces that this warpgroup has stored; pieces alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
+    if (p->g.n % 8 != 0) { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
+        store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc, bn);
+        return;
+    }
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
      * left 8 columns, then of the right 8. in_box is this address within a box, in elements. */
@@ -99,11 +101,45 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
     }
 }
 
+/* A consumer warpgroup: multiplies the k-tiles of a tile. Returns the stage of the last one, which the caller releases
+ * when its products are complete. */
+DEVICE int multiply_tile(Shared *s, const int bn, float acc[][MAX_BN / 2], int k_tiles, PipelineState *state) {
+    const int stage_bytes = (BM + bn) * BK * 2, stages = RING_BYTES / stage_bytes;
+    int thread = (int)threadIdx.x % 128, previous = 0; /* stage of the previous k-tile */
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        /* Waits until the bytes of this k-tile have landed. */
+        consumer_wait(s->full, *state);
+        const bf16 *stage = &s->ring[state->index * (stage_bytes / 2)];
+        uint64_t a = wgmma_descriptor(stage), b = wgmma_descriptor(stage + BM * BK);
+        /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
+        wgmma_fence();
+        UNROLL
+        for (int step = 0; step < STEPS; step++) {
+            UNROLL
+            for (int block = 0; block < BM / 64; block++) { /* descriptors count in units of 16 bytes */
+                wgmma_m64k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
+                             b + step * WGMMA_K16_STEP, k_tile + step > 0);
+            }
+        }
+        wgmma_commit_group();
+        /* Waits until the products of the previous k-tile are complete; those of this one go on. */
+        wgmma_wait_group(1);
+        if (k_tile > 0 && thread == 0) {
+            /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+             * thread knows. If the stage were released before the wait, the producer would overwrite it while
+             * wgmmas still read it. */
+            consumer_release(s->empty, previous);
+        }
+        previous = state->index;
+        pipeline_advance(state, stages);
+    }
+    return previous;
+}
+
 /* The kernel. It is compiled once for each width, since bn is a constant in each call. */
 DEVICE void gemm(const Params *p, const int bn) {
     SHARED_MEMORY(Shared, s);
-    const int stage_bytes = (BM + bn) * BK * 2; /* bytes that the copies of a k-tile deliver */
-    const int stages = RING_BYTES / stage_bytes;
+    const int stage_bytes = (BM + bn) * BK * 2, stages = RING_BYTES / stage_bytes; /* bytes of a k-tile */
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
      * gridDim.x-th one after it. */
@@ -159,34 +195,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             turn ^= 1;
 
             /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the previous k-tile */
-            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                /* Waits until the bytes of this k-tile have landed. */
-                consumer_wait(s->full, state);
-                const bf16 *stage = &s->ring[state.index * (stage_bytes / 2)];
-                uint64_t a = wgmma_descriptor(stage), b = wgmma_descriptor(stage + BM * BK);
-                /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
-                wgmma_fence();
-                UNROLL
-                for (int step = 0; step < STEPS; step++) {
-                    UNROLL
-                    for (int block = 0; block < BM / 64; block++) { /* descriptors count in units of 16 bytes */
-                        wgmma_m64k16(bn, acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
-                                     b + step * WGMMA_K16_STEP, k_tile + step > 0);
-                    }
-                }
-                wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are complete; those of this one go on. */
-                wgmma_wait_group(1);
-                if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                     * thread knows. If the stage were released before the wait, the producer would overwrite it while
-                     * wgmmas still read it. */
-                    consumer_release(s->empty, previous);
-                }
-                previous = state.index;
-                pipeline_advance(&state, stages);
-            }
+            int previous = multiply_tile(s, bn, acc, k_tiles, &state);
             /* The math of this tile is issued, so the other consumer may issue its own. All 128 threads arrive, not
              * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
              * miss its turn. */
@@ -206,12 +215,7 @@ DEVICE void gemm(const Params *p, const int bn) {
             /* Step 4: epilogue. */
             UNROLL
             for (int block = 0; block < BM / 64; block++) {
-                int row = tile.m * BM + block * 64, col = tile.n * bn;
-                if (p->g.n % 8 == 0) {
-                    store_block(s, p, bn, acc[block], row, col, consumer, &store);
-                } else { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
-                    store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
-                }
+                store_block(s, p, bn, acc[block], tile.m * BM + block * 64, tile.n * bn, consumer, &store);
             }
         }
         if (warp % 4 == 0 && elect_one()) {
@@ -225,7 +229,6 @@ DEVICE void gemm(const Params *p, const int bn) {
 #define WIDTH_KERNEL(kernel, bn) /* a kernel for one width, with the checks of that width */                   \
     static_assert((bn) % BOX == 0 && (bn) <= MAX_BN, "a tile is whole boxes, and fits into the accumulators"); \
     static_assert(RING_BYTES / ((BM + (bn)) * BK * 2) <= MAX_STAGES, "each stage needs its barriers");         \
-    static_assert((BM + (bn)) * BK * 2 % 1024 == 0, "each stage begins where the swizzle's pattern does");     \
     static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) kernel(const __grid_constant__ Params p) {  \
         gemm(&p, bn);                                                                                          \
     }                                                                                                          \

@@ -33,7 +33,6 @@ enum {
 enum { PIECE = 64, BOX = 16 }; /* the epilogue stores 64 columns at a time, in boxes of 16, for step 4's width 208 */
 static_assert(BK * sizeof(bf16) == 128, "the tensor maps and descriptors swizzle rows of 128 bytes: BK is 64");
 static_assert(BOX * sizeof(bf16) == 32, "the map of C and swizzle_32b() take rows of 32 bytes: BOX is 16");
-static_assert(BM <= 256 && BN <= 256, "TMA copies boxes of at most 256 rows");
 static_assert(STAGES >= 2, "a stage is released when the products of the next one have been started");
 static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUMERS) * (65536 / THREADS / 8 * 8),
               "setmaxnreg moves registers and makes none: together the warpgroups have what they had at launch");
@@ -46,8 +45,6 @@ typedef struct {
     MBarrier empty[STAGES];                        /* completes a phase when its consumer has finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
 } Shared;
-static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
-              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: fewer stages, or CTAs");
 
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */
@@ -59,6 +56,10 @@ typedef struct {
 /* A consumer warpgroup: store 64 x BN accumulators as the part of C that begins at (row, col), through shared memory.
  * `*store` counts the pieces that this warpgroup has stored; pieces alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const float *acc, int row, int col, int consumer, int *store) {
+    if (p->g.n % 8 != 0) { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
+        store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc, BN);
+        return;
+    }
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
      * left 8 columns, then of the right 8. in_box is this address within a box, in elements. */
@@ -94,6 +95,39 @@ DEVICE void store_block(Shared *s, const Params *p, const float *acc, int row, i
         }
         *store += 1;
     }
+}
+
+/* A consumer warpgroup: multiplies the k-tiles of a tile. Returns the stage of the last one, which the caller releases
+ * when its products are complete. */
+DEVICE int multiply_tile(Shared *s, float acc[][BN / 2], int k_tiles, PipelineState *state) {
+    int thread = (int)threadIdx.x % 128, previous = 0; /* stage of the previous k-tile */
+    for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
+        /* Waits until the bytes of this k-tile have landed. */
+        consumer_wait(s->full, *state);
+        uint64_t a = wgmma_descriptor(s->a[state->index]), b = wgmma_descriptor(s->b[state->index]);
+        /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
+        wgmma_fence();
+        UNROLL
+        for (int step = 0; step < STEPS; step++) {
+            UNROLL
+            for (int block = 0; block < BM / 64; block++) { /* descriptors count in units of 16 bytes */
+                wgmma_m64n192k16(acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
+                                 b + step * WGMMA_K16_STEP, k_tile + step > 0);
+            }
+        }
+        wgmma_commit_group();
+        /* Waits until the products of the previous k-tile are complete; those of this one go on. */
+        wgmma_wait_group(1);
+        if (k_tile > 0 && thread == 0) {
+            /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
+             * thread knows. If the stage were released before the wait, the producer would overwrite it while
+             * wgmmas still read it. */
+            consumer_release(s->empty, previous);
+        }
+        previous = state->index;
+        pipeline_advance(state, STAGES);
+    }
+    return previous;
 }
 
 static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const __grid_constant__ Params p) {
@@ -153,33 +187,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             turn ^= 1;
 
             /* Step 3 of the consumers: main loop. */
-            int previous = 0; /* stage of the previous k-tile */
-            for (int k_tile = 0; k_tile < k_tiles; k_tile++) {
-                /* Waits until the bytes of this k-tile have landed. */
-                consumer_wait(s->full, state);
-                uint64_t a = wgmma_descriptor(s->a[state.index]), b = wgmma_descriptor(s->b[state.index]);
-                /* Orders the warpgroup's earlier accesses to the accumulators before the wgmmas that follow. */
-                wgmma_fence();
-                UNROLL
-                for (int step = 0; step < STEPS; step++) {
-                    UNROLL
-                    for (int block = 0; block < BM / 64; block++) { /* descriptors count in units of 16 bytes */
-                        wgmma_m64n192k16(acc[block], a + block * (64 * BK * 2 >> 4) + step * WGMMA_K16_STEP,
-                                         b + step * WGMMA_K16_STEP, k_tile + step > 0);
-                    }
-                }
-                wgmma_commit_group();
-                /* Waits until the products of the previous k-tile are complete; those of this one go on. */
-                wgmma_wait_group(1);
-                if (k_tile > 0 && thread == 0) {
-                    /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                     * thread knows. If the stage were released before the wait, the producer would overwrite it while
-                     * wgmmas still read it. */
-                    consumer_release(s->empty, previous);
-                }
-                previous = state.index;
-                pipeline_advance(&state, STAGES);
-            }
+            int previous = multiply_tile(s, acc, k_tiles, &state);
             /* The math of this tile is issued, so the other consumer may issue its own. All 128 threads arrive, not
              * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
              * miss its turn. */
@@ -199,12 +207,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Step 4: epilogue. */
             UNROLL
             for (int block = 0; block < BM / 64; block++) {
-                int row = tile.m * BM + block * 64, col = tile.n * BN;
-                if (p.g.n % 8 == 0) {
-                    store_block(s, &p, acc[block], row, col, consumer, &store);
-                } else { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
-                    store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, row, col, acc[block], BN);
-                }
+                store_block(s, &p, acc[block], tile.m * BM + block * 64, tile.n * BN, consumer, &store);
             }
         }
         if (warp % 4 == 0 && elect_one()) {
