@@ -119,13 +119,6 @@ static void replay_options(const Options *options, const ChapterRun *run, uint64
     append(text, seed != 1, " --schedule-seed %llu", (unsigned long long)seed);
 }
 
-/* Behind a wrong result of the model: the command that draws it. */
-static void point_to_map(const ChapterRun *run, const char *replay) {
-    const char *patch = run->chapter->patch;
-    printf("map      make map-%.2s %s%sARGS=\"%s\"\n", run->chapter->name, patch ? patch : "", patch ? " " : "",
-           replay);
-}
-
 static long schedules_looked_at; /* on the model */
 
 /* One checked launch. Prints what is wrong with it, and how to see it again. */
@@ -155,8 +148,10 @@ static GemmStatus check_launch(const Options *options, const Stage *stage, Chapt
         printf("sums     %s\n", sums);
     }
     GEMM_TRY(run_explain(run, tally, stdout));
-    if (stage->backend->is_model) {
-        point_to_map(run, replay);
+    if (stage->backend->is_model) { /* the command that draws where it is wrong */
+        const char *patch = run->chapter->patch;
+        printf("map      make map-%.2s %s%sARGS=\"%s\"\n", run->chapter->name, patch ? patch : "", patch ? " " : "",
+               replay);
     }
     return GEMM_WRONG;
 }
