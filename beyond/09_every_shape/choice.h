@@ -18,7 +18,7 @@ typedef struct {
     double off_sector;    /* times as long L2 takes where rows begin off a sector of 32 bytes */
     double off_line;      /* times as long L2 takes where rows begin on a sector, but off a line of 128 bytes */
     double k_tile;        /* cycles of a k-tile on top of its products and bytes: barriers */
-    double latency;       /* cycles from a load to its k-tile; as many loads are in flight as there are stages */
+    double latency;       /* cycles from a load to its k-tile, fitted; each stage has a load in flight */
     double start;         /* cycles of a launch whose CTAs found no place while the previous launch ran */
     double cluster;       /* cycles that starting and ending a cluster adds */
     double hidden_store;  /* cycles per element of C that ping-pong stores while the other consumer multiplies */
