@@ -17,20 +17,20 @@ typedef struct {
 
 /* The ranks of a pattern. */
 typedef struct {
-    int count, wrong; /* whose C the last check has found wrong; 0: rank 0, or what all have together */
+    int count, wrong; /* the rank whose C the last check found wrong; 0 also where all ranks have C together */
     Pattern pattern;
     double *expected; /* [m][n]; sums: with the partial sums rounded as they are sent */
     RankMemory rank[MAX_RANKS];
 } Group;
 
 typedef struct {
-    int count, wrong; /* which the last check has found wrong */
+    int count, wrong; /* the group that the last check found wrong */
     Group group[PATTERNS];
 } Groups;
 
 static Groups *groups_of(const ChapterRun *run) { return (Groups *)run->devices; }
 
-/* How many devices: RANKS, 3 if it is not set, 0 if it says something else. */
+/* The number of devices: RANKS of the environment, 3 if it is not set, 0 if it is no number from 1 to MAX_RANKS. */
 static int devices_asked_for(void) {
     const char *text = getenv("RANKS");
     if (text == NULL) {
@@ -133,7 +133,7 @@ static void groups_describe(const ChapterRun *run, FILE *out) {
     }
 }
 
-/* Rows `from` on of a matrix, of which the rank has `rows` rows and `columns` columns; NaN elsewhere. */
+/* Copies the part of a matrix that the rank has, and writes NaN elsewhere. */
 static void deal(bf16 *to, const Buffer *all, int ld, int first_row, int rows, int first_column, int columns) {
     memset(to, 0xff, all->bytes);
     for (int row = first_row; row < first_row + rows; row++) {
@@ -225,7 +225,7 @@ static GemmStatus groups_launch(ChapterRun *run) {
     return GEMM_OK;
 }
 
-/* NaN in every C and, of a gathered A, where another rank's rows come. */
+/* Writes NaN into every C and, where A is gathered, into the rows of A that other ranks push. */
 static GemmStatus groups_poison(const ChapterRun *run) {
     Groups *groups = groups_of(run);
     for (int i = 0; i < groups->count; i++) {
@@ -237,8 +237,8 @@ static GemmStatus groups_poison(const ChapterRun *run) {
     return GEMM_OK;
 }
 
-/* Where each rank has a part of C: all parts into the C of rank 0, and NaN there where a rank has written anything
- * else. */
+/* Where each rank has a part of C, copies all parts into the C of rank 0. An element there becomes NaN if a rank has
+ * written anything else. */
 static void collect(Group *group, const Gemm *g) {
     const ResultView *view = &group->rank[0].view;
     bf16 *to = (bf16 *)group->rank[0].block.data;

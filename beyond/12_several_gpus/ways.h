@@ -45,7 +45,7 @@ static void try_status(GemmStatus status) {
 }
 
 /* The watchdog: a flag that never comes, or a collective that another rank does not join, keeps the GPU and this
- * process waiting for ever. Only what a signal handler may call. */
+ * process waiting for ever. A signal handler may make only a few calls, and write() is one of them. */
 static const char *volatile step = "start";
 static void give_up_waiting(int signal) {
     (void)signal;
@@ -69,7 +69,8 @@ static void barrier_of_all(void) {
     group_gather(&own, all, 1);
 }
 
-/* Each rank has a reason why it cannot go on, or "". Puts the first of them into every `why`; 0: nobody has one. */
+/* Each rank has a reason why it cannot go on, or "". Puts the first of them into every `why`. Returns 0 if no rank has
+ * one. */
 static int first_reason(char *why) {
     char all[MOST_RANKS][REASON];
     group_gather(why, all, REASON);
@@ -332,7 +333,7 @@ static GemmStatus chapter_launch(void *context) {
 
 /* ---- 12's memory: of all ranks, in each -------------------------------------------------------------------------- */
 
-/* Maps every rank's memory into this process. 0 on all ranks, with the first rank's reason, if one cannot. */
+/* Maps every rank's memory into this process. If one rank cannot, returns 0 on all ranks, with the first reason. */
 static int map_neighbours(char *why, size_t why_size) {
     enum { A, C, INBOX, FLAGS, KINDS_OF_MEMORY };
     typedef struct {
@@ -385,7 +386,7 @@ static void fill_with_integers(void *to, int rows, int ld, uint64_t seed) {
     free(host);
 }
 
-/* gather_a: this rank's rows of A where the others' will come, and NaN there until they do. */
+/* gather_a: copies this rank's rows to their place in A, and writes NaN into the rows that other ranks push. */
 static void place_own_rows(void) {
     const Gemm *g = &problem.gemm;
     size_t at = (size_t)first_row(group_rank) * (size_t)g->lda;
@@ -397,8 +398,7 @@ static void place_own_rows(void) {
     /* A rank that is a launch ahead pushes into this memory as soon as this rank's launch has begun, not before. */
 }
 
-/* Launches 12 `launches` times and compares, on each rank, all of what it should have: C, or a part of C and nothing
- * else. */
+/* Launches 12 `launches` times. Each rank compares all of C, or its part of C and that nothing else was written. */
 static void check_chapter(int launches, void *context) {
     const Gemm *g = &problem.gemm;
     uint64_t fingerprint = 0, elements = (uint64_t)g->m * (uint64_t)g->n;
