@@ -84,16 +84,10 @@ bench-build: $(BENCH) $(BENCH_PATCHED)
 
 bench bench-fp8 bench-w4a8 limits survey: $(BENCH)
 experiments: $(BENCH_PATCHED)
-bench:
-	$(COMMIT) $(BENCH) ladder $(ARGS) && tests/bench/figures
-bench-fp8:
-	$(COMMIT) $(BENCH) fp8 $(ARGS) && tests/bench/figures
-bench-w4a8:
-	$(COMMIT) $(BENCH) w4a8 $(ARGS) && tests/bench/figures
+bench bench-fp8 bench-w4a8 limits:
+	$(COMMIT) $(BENCH) $(patsubst bench-%,%,$(@:bench=ladder)) $(ARGS) && tests/bench/figures
 survey:
 	@$(COMMIT) BENCH=$(BENCH) tests/bench/survey '$(SEED)' '$(COUNT)'
-limits:
-	$(COMMIT) $(BENCH) limits $(ARGS) && tests/bench/figures
 experiments:
 	$(COMMIT) $(BENCH_PATCHED) experiments $(ARGS) && tests/bench/figures
 else

@@ -107,6 +107,7 @@ static const struct {
     {"--timeline=7 --policy lazy --sms 3", AT(policy), MODEL_LAZY},
     {"--timeline=7 --policy lazy --sms 3", AT(sms), 3},
     {"--explain-element 130,77", AT(element[2]), 0},
+    {"--head-size 64 --kv-heads 2 --batches 3 --causal --window 5", AT(shape.heads.window), 5},
     {"--help --m 0", AT(help), 1}, /* ends the reading */
 };
 
