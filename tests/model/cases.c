@@ -31,7 +31,9 @@ static void check(const Case *c, int seeds) {
     }
     for (int policy = 0; policy < POLICIES; policy++) {
         for (int seed = 0; seed < (policy < MODEL_RANDOM ? 1 : seeds); seed++) { /* the others know none */
-            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .quiet = 1, .chain = is_chain(c)};
+            ModelOptions options = {.policy = policy, .seed = (unsigned)seed, .quiet = 1};
+            options.chain = is_chain(c);
+            options.count = is_counted(c);
             int status = run_case(c, &options);
             int found = c->rule == NULL     ? status == 0 && model_reports() == 0
                         : c->rule[0] == '=' ? status == 1 && model_reports() == 0 && model_sums() != NULL
@@ -60,7 +62,7 @@ static void check(const Case *c, int seeds) {
 }
 
 static void show(const Case *c, int policy) {
-    ModelOptions options = {.policy = policy, .chain = is_chain(c)};
+    ModelOptions options = {.policy = policy, .chain = is_chain(c), .count = is_counted(c)};
     int status = run_case(c, &options);
     printf("%s: status %d, expected %s\n", c->name, status, c->rule != NULL ? c->rule : "no report");
 }

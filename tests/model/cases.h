@@ -86,6 +86,7 @@ void *case_memory(size_t bytes, const char *name);
 void case_free(void); /* all of it */
 /* Launches on several devices are judged as parts of a chain. */
 static inline int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
+static inline int is_counted(const Case *c) { return strncmp(c->name, "count ", 6) == 0; }
 /* Some schedules alone show what is wrong. */
 static inline int is_for_explorer(const Case *c) { return strncmp(c->name, "schedule ", 9) == 0; }
 /* Of a case that has one: its rule's name. */

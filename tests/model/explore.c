@@ -553,7 +553,7 @@ typedef struct {
 } Verdict;
 
 static Verdict run_once(const Case *c, ModelPolicy policy) {
-    ModelOptions options = {.policy = policy, .quiet = 1, .chain = is_chain(c)};
+    ModelOptions options = {.policy = policy, .quiet = 1, .chain = is_chain(c), .count = is_counted(c)};
     Verdict v = {.status = run_case(c, &options)};
     v.bug = model_reports() > 0;
     for (int i = 0; i < model_reports(); i++) {

@@ -82,34 +82,9 @@ DEVICE void shuffle(Shared *s, const Params *p, int id) {
     } else {
         value = __shfl_xor_sync(0xffffffffu, value, 31);
     }
-    int sum = value;
-    for (int step = 16; step > 0; step /= 2) {
-        sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    }
-    float first = __shfl_sync(0xffffffffu, (float)p->in[id], 3);
-    unsigned above = __shfl_down_sync(0xffffffffu, (unsigned)lane, 1),
-             below = __shfl_up_sync(0xffffffffu, (unsigned)lane, 1);
-    int one = elect_one() + __shfl_sync(0xffffffffu, 0, 0);
-    int chosen = one;
-    for (int step = 16; step > 0; step /= 2) {
-        chosen += __shfl_xor_sync(0xffffffffu, chosen, step);
-    }
-    int right = first == (float)p->in[id - lane + 3] && above == (unsigned)(lane < 31 ? lane + 1 : lane) &&
-                below == (unsigned)(lane > 0 ? lane - 1 : lane) && chosen == 1 && warp_uniform(id) == id - lane;
-    p->out[id] = right && sum != 0 ? mirrored(p, id) : -1;
-}
-
-RIGHT_IN(syncwarp, RIGHT_SYNCWARP);
-WRONG_IN(syncwarp, NO_SYNCWARP, RACE_RAW);
-
-DEVICE void syncwarp(Shared *s, const Params *p, int id) {
-    int thread = (int)threadIdx.x;
-    s->value[thread] = p->in[id];
-    if (p->bug != NO_SYNCWARP) {
-        __syncwarp();
-    }
-    int got = s->value[thread ^ 31];
-    p->out[id] = got == p->in[id / 32 * 32 + 31 - id % 32] ? mirrored(p, id) : -1;
+    int chosen = __popc(__ballot_sync(0xffffffffu, elect_one()));
+    int right = value == p->in[id ^ 31] && chosen == 1 && warp_uniform(id) == id - lane;
+    p->out[id] = right ? mirrored(p, id) : -1;
 }
 
 RIGHT_IN(signal, RIGHT_SIGNAL); /* barrier.arrive by one half, barrier.sync by the other */
@@ -229,25 +204,19 @@ RIGHT_IN(hand_over, RIGHT_MBARRIER); /* threads hand over by arrivals alone */
 WRONG_IN(hand_over, MBARRIER_NO_WAIT, RACE_RAW);
 WRONG_IN(hand_over, MBARRIER_NO_ARRIVALS, BARRIER_UNINIT);
 WRONG_IN(hand_over, MBARRIER_PAST_END, SHARED_BOUNDS);
-WRONG_IN(hand_over, POLL_NEVER, LIVELOCK);
 
 DEVICE void hand_over(Shared *s, const Params *p, int id) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x;
     MBarrier *ready = bug == MBARRIER_PAST_END ? &s->ready + 100 : &s->ready;
     if (thread == 0) {
-        mbarrier_init(&s->ready, 1, bug == MBARRIER_NO_ARRIVALS ? 0 : bug == POLL_NEVER ? THREADS + 1 : THREADS);
+        mbarrier_init(&s->ready, 1, bug == MBARRIER_NO_ARRIVALS ? 0 : THREADS);
         mbarrier_init_fence();
     }
     __syncthreads();
     s->value[thread] = p->in[id];
     mbarrier_arrive(ready);
-    if (bug == POLL_NEVER) {
-        while (!mbarrier_test_wait_parity(ready, 0)) {
-        }
-    } else if (bug != MBARRIER_NO_WAIT) {
-        mbarrier_wait_parity(ready, 0);
-    }
+    LEAVES_OUT(MBARRIER_NO_WAIT, mbarrier_wait_parity(ready, 0));
     p->out[id] = s->value[THREADS - 1 - thread];
 }
 

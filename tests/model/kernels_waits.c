@@ -30,7 +30,6 @@ RIGHT_IN(asks, RIGHT_TRY);
 RIGHT_IN(asks, RIGHT_TEST_THEN_WAIT);
 RIGHT_IN(asks, RIGHT_SLEEPS_LONGER);
 RIGHT_IN(asks, RIGHT_WORKS_BETWEEN);
-RIGHT_IN(asks, RIGHT_TWO_IN_TURN);
 RIGHT_IN(asks, RIGHT_COUNTS_QUIETLY);
 RIGHT_IN(asks, RIGHT_ASKS_THEN_WAITS); /* so often, then waits */
 WRONG_IN(asks, ONCE, RACE_RAW);
@@ -75,12 +74,6 @@ DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
     case RIGHT_WORKS_BETWEEN:
         for (int sum = 0; !mbarrier_test_wait_parity(&s->bar, 0); sum++) {
             p->out[2] = sum;
-        }
-        break;
-    case RIGHT_TWO_IN_TURN:
-        for (int first = 0, second = 0; !first || !second;) {
-            first = first || mbarrier_test_wait_parity(&s->bar, 0);
-            second = second || mbarrier_test_wait_parity(&s->second, 0);
         }
         break;
     case RIGHT_COUNTS_QUIETLY: asks_often(&s->bar, 1 << 30, 0); break;
