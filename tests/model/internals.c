@@ -224,8 +224,8 @@ static const char *const said[][2] = {
     {"right LARGE_ARRAY", "kernels_right.c:|large(|64 KB"},
     {"right MISALIGNED_VECTOR", "MISALIGNED_VECTOR:|16 bytes at byte 4 of counter"},
     {"cluster NO_END_SYNC", "mbarrier_arrive_remote"},
-    {"access READERS_PART_NO_SYNC", "tests/model/kernels_access.c:|s->lap[1].pair[1][2] = 10;|word.w = "
-                                    "s->lap[1].pair[1][2] - 6u;|s->lap[1].pair[1][2]"},
+    {"plain READERS_PART_NO_SYNC", "tests/model/kernels_plain.c:|s->lap[1].pair[1][2] = 10;|word.w = "
+                                   "s->lap[1].pair[1][2] - 6u;|s->lap[1].pair[1][2]"},
     {"tensor BOX_RANK", "TMA load with 4 coordinates; the tensor map has 5 dimensions"},
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "
@@ -332,11 +332,11 @@ static void test_places(void) {
     contains(layout_text(file, "Shared", "s", 2, text, sizeof text), "s->a[0][1]", "byte 2 of the ring's memory");
     is_int((long long)strlen(layout_text(file, "NoSuchType", "s", 0, text, sizeof text)), 0, "no such type, no name");
     is_int((long long)strlen(layout_text("none.c", "Shared", "s", 0, text, sizeof text)), 0, "no such file, no name");
-    /* box[192], then two of {16 bytes, pair[2][4]}, then an mbarrier. */
-    file = "tests/model/kernels_access.c";
-    contains(layout_text(file, "Shared", "s", 384 + 32 + 16 + 12, text, sizeof text), "s->lap[1].pair[1][2]",
+    /* value[128], box[2][96], then two of {16 bytes, pair[2][4]}; all in all 1360 bytes. */
+    file = "tests/model/kernels_plain.c";
+    contains(layout_text(file, "Shared", "s", 512 + 384 + 32 + 16 + 12, text, sizeof text), "s->lap[1].pair[1][2]",
              "arrays in a struct in an array");
-    contains(layout_text(file, "Shared", "s", 2 * 464 + 6, text, sizeof text), "s[2].box[3]",
+    contains(layout_text(file, "Shared", "s", 2 * 1360 + 512 + 6, text, sizeof text), "s[2].box[0][3]",
              "memory behind the struct is one more of it");
 }
 

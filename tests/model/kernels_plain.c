@@ -1,4 +1,6 @@
-/* kernels_plain.c - threads, warps, numbered barriers, registers, global memory: everything that is not a tile. */
+/* kernels_plain.c - threads, warps, numbered barriers, registers, global memory: everything that is not a tile.
+ *
+ * Compiled with DWARF 4 (model.mk), which older compilers write: reports must find lines and members in that too. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"
@@ -14,6 +16,11 @@ enum { THREADS = 128, GRID = 6, N = THREADS * GRID };
 
 typedef struct {
     int value[THREADS];
+    bf16 box[2][4 * 3 * 8];
+    struct {
+        uint4 word;
+        bf16 pair[2][4];
+    } lap[2];
     uint8_t byte[THREADS];
     bf16 half[THREADS];
     MBarrier ready;
@@ -55,6 +62,40 @@ DEVICE void reverse(Shared *s, const Params *p, int id) {
     }
     ADDS(NO_SYNC_SECOND, s->value[thread] = got);
     p->out[id] = got;
+}
+
+RIGHT_IN(readers, RIGHT_READERS);      /* all threads read 16 bytes, then one writes a part of them behind a barrier */
+RIGHT_IN(readers, RIGHT_READERS_LAPS); /* ... again and again */
+WRONG_IN(readers, READERS_NO_SYNC, RACE_WAR);
+WRONG_IN(readers, READERS_PART_NO_SYNC, RACE_WAR); /* all read 2 bytes */
+WRONG_IN(readers, READ_OF_PARTS, RACE_RAW);        /* a 16-byte read meets writes of its parts */
+
+DEVICE void readers(Shared *s, const Params *p, int id) {
+    const int bug = p->bug, thread = (int)threadIdx.x, laps = bug == RIGHT_READERS_LAPS ? 4 : 1;
+    uint32_t sum = 0;
+    if (thread == 0) {
+        s->lap[1].word = (uint4){1, 2, 3, 4};
+        s->lap[1].pair[1][2] = 10;
+    }
+    LEAVES_OUT(READ_OF_PARTS, __syncthreads());
+    for (int lap = 0; lap < laps; lap++) {
+        uint4 word = {1, 2, 3, 4};
+        if (bug == READERS_PART_NO_SYNC) {
+            word.w = s->lap[1].pair[1][2] - 6u;
+        } else {
+            word = s->lap[1].word;
+        }
+        sum += word.x + word.y + word.z + word.w;
+        if (bug != READERS_NO_SYNC && bug != READERS_PART_NO_SYNC) {
+            __syncthreads();
+        }
+        if (thread == 100) {
+            s->lap[1].word.w = 4;
+            s->lap[1].pair[1][2] = 10;
+        }
+        __syncthreads();
+    }
+    p->out[id] = sum == 10u * (uint32_t)laps ? mirrored(p, id) : -1;
 }
 
 RIGHT_IN(bytes, RIGHT_BYTES); /* single bytes and halves of one chunk by different threads */
