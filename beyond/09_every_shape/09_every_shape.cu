@@ -132,8 +132,7 @@ typedef struct {
     int k_first, k_step, k_tiles; /* first k-tile, step to the next, and count of k-tiles */
 } Work;
 
-/* Advances by `step` clusters of cm x cn tiles. After the last tile, index is at least `tiles`.
- * */
+/* Advances by `step` clusters of cm x cn tiles. After the last tile, index is at least `tiles`. */
 DEVICE void next_tile(const Params *p, Work *work, int step) {
     Place at = cta_place(p);
     work->index += step;

@@ -12,9 +12,8 @@
  *               `text_bytes` bytes, cut off where it is full; GEMM09_TEXT_BYTES are enough. NULL: no text is wanted.
  *               After GEMM09_OK the text is empty. Nothing is printed, and no function ends the process.
  * Threads       Every function may be called by any thread at any time, also with a handle that others use at that
- *               time. One
- *               exception: a handle is destroyed when no call with it is running and none will come. A handle does not
- *               change once it is made. `text` belongs to one call.
+ *               time. One exception: a handle is destroyed when no call with it is running and none will come. A handle
+ *               does not change once it is made. `text` belongs to one call.
  * CUDA graphs   gemm09_launch() may be captured. It allocates nothing and waits for nothing. */
 #ifndef GEMM09_H
 #define GEMM09_H
