@@ -49,7 +49,8 @@ double recording_efficiency(const Recording *recording);
 /* Removes a file that could not be written whole, unless it is no plain file, such as /dev/null. */
 void remove_output(const char *path);
 
-/* As text, one event a line; for drawing it elsewhere. Reading returns 1; 0 after a line on stderr that names `path`. */
+/* As text, one event a line; for drawing it elsewhere. Reading returns 1; 0 after a line on stderr that names
+ * `path`. */
 void recording_write(FILE *out, const Recording *recording);
 int recording_read(FILE *in, const char *path, Recording *recording);
 void trace_free_events(Trace *trace);

@@ -88,8 +88,8 @@ static Options accepts(const char *line) {
     return options;
 }
 
-/* What a line makes of a member of Options, where it is not just the number that it says: every test that runs a program
- * would see that. */
+/* What a line makes of a member of Options, where it is not just the number that it says. Every test that runs a
+ * program would see that. */
 #define AT(member) offsetof(Options, member)
 static const struct {
     const char *line;
