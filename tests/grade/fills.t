@@ -25,6 +25,7 @@ my @RULES = (
     [ 'other consumer', qr/\bconsumer\b(?= *\*)/, sub { "(1 - $_[0])" } ],
     [ 'other CTA', qr/\bat->(?:row|col)(?!\w)|\b(?:row|column)_mask\b/,
         sub { $_[0] =~ s/(row|col(?:umn)?)(?=_mask|$)/$OTHER{$1}/r =~ s/\bcol_/column_/r } ],
+    [ 'nobody is told', qr/\breturn \K(?=below\b)/, sub { '0 && ' } ],
     [ 'one arrival more', qr/\bmbarrier_init\($ARGUMENTS(?=\);)/, sub { "$_[0] + 1" } ],
     [ 'twice the arrivals', qr/\bmbarrier_init\($ARGUMENTS(?=\);)/, sub { $_[0] =~ s/, ([^,]*(?:\([^()]*\))?[^,]*)$/, 2 * ($1)/r } ],
     [ 'fewer bytes', qr/\bSTAGE_BYTES\b|\bstage_bytes\b/, sub { "($_[0] - 16)" } ],

@@ -83,21 +83,6 @@ small("a learner's mistake: $_->[0]", '07', $seven =~ s/$_->[1]/$_->[2]/r, {}, t
 small('a gap left open is told with full marks', '07', $seven =~ s{(?=KERNEL_ENTRY)}{/* GAP 3: fill me. */\n}r, {},
     sub { return full($_[0]) || ("@{ $_[0]{gaps} }" =~ /^GAP 3 \(line \d+\)$/ ? '' : "gaps: @{ $_[0]{gaps} }") });
 
-# Wrong fills of lab 09 that only clusters show: the list of variants is looked at, as the formula takes none at these
-# sizes.
-Patches::store("$scratch/variants", Patches::contents("$scratch/small") . "variants 512 384 64 2\n");
-my $nine = Patches::contents('beyond/09_every_shape/09_every_shape.cu');
-my @fills = ([ 'nobody in the column is told', qr/return (?=below < at->cm)/, 'return 0 && ' ],
-    [ 'the row gets a part of B', qr/at->column_mask/, 'at->row_mask' ],
-    [ 'arrivals of one row', qr/\(at\.cm \+ at\.cn - 1\)/, 'at.cn' ],
-    [ 'no CTA waits for the others', qr/at\.cm \* at\.cn > 1\) \{\n\K +cluster_sync\(\);\n/, '' ]);
-for (($ENV{TIER} // '') eq 'long' ? @fills : $fills[ ($ENV{TURN} // 0) % @fills ]) {
-    my ($what, $right, $wrong) = @$_;
-    (my $text = $nine) =~ s/$right/$wrong/ or die "lab 09, $what: 09_every_shape.cu has no such line\n";
-    to_judge("lab 09, $what: marked down", '09', $text, "$scratch/variants", {},
-        sub { return all_of($_[0]) =~ /C is wrong: 512 x 384 x 64|\b[A-Z_]{8,} at 512 x 384 x 64/ ? less($_[0]) : all_of($_[0]) });
-}
-
 sub judge {
     my ($job) = @_;
     srand 1;
@@ -129,8 +114,7 @@ is($said =~ s/  +/ /gr =~ s/:\d+:\d+: error: .*/ has an error/r, "An aid for tea
 my $json = eval { decode_json(Patches::contents("$scratch/out.json")) } // {};
 is_deeply([ map { "$_->{student} $_->{points}" } @{ $json->{results} } ], [ 'ann 100', 'bob 40', 'eve 0' ], 'the same in JSON');
 is($json->{seed}, 7, 'with the seed');
-is((Patches::output("tests/grade/grade --only 08 $scratch/class"))[0], "$scratch/class: there is no STUDENT/NN_name.cu in it\n",
-    'nobody has written chapter 08');
+is((Patches::output("tests/grade/grade $scratch"))[0], "$scratch: there is no STUDENT/NN_name.cu in it\n", 'nobody has written anything');
 
 # ---- make check-NN
 
