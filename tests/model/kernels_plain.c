@@ -128,6 +128,77 @@ DEVICE void shuffle(Shared *s, const Params *p, int id) {
     p->out[id] = right ? mirrored(p, id) : -1;
 }
 
+RIGHT_IN(warp, RIGHT_TYPES);  /* of values that are shuffled or matched: tests/conform compares the rest with a GPU */
+RIGHT_IN(warp, RIGHT_ACTIVE); /* whoever finds itself together elects a lane */
+RIGHT_IN(warp, RIGHT_MATH);   /* that nvcc brings along */
+WRONG_IN(warp, VOTE_DIVERGED, CONVERGENCE);
+WRONG_IN(warp, VOTE_OTHERS, CONVERGENCE); /* by a lane outside of the mask */
+WRONG_IN(warp, VOTE_ORDERS_NOTHING, RACE_RAW);
+WRONG_IN(warp, MATCH_DIVERGED, CONVERGENCE);
+WRONG_IN(warp, WIDTH_12, CONVERGENCE);
+WRONG_IN(warp, WIDTH_64, CONVERGENCE);
+WRONG_IN(warp, ACTIVE_IS_ALL, CONVERGENCE); /* taken for the whole warp */
+
+#define ALL 0xffffffffu
+
+DEVICE int types(int lane) {
+    int all = -1, right = __shfl_sync(ALL, (double)lane, 1, 8) == lane / 8 * 8 + 1;
+    right &= __shfl_up_sync(ALL, (long long)lane, 1, 8) == (lane % 8 > 0 ? lane - 1 : lane);
+    right &= __shfl_up_sync(ALL, (float)lane, 6, 8) == (float)(lane % 8 > 5 ? lane - 6 : lane);
+    right &= __shfl_down_sync(ALL, (unsigned)lane, 3, 8) == (unsigned)(lane % 8 < 5 ? lane + 3 : lane);
+    right &= __shfl_xor_sync(ALL, (uint64_t)lane, 2, 8) == (uint64_t)(lane ^ 2);
+    right &= __ffs((int)__match_any_sync(ALL, (float)(lane / 7))) == lane / 7 * 7 + 1;
+    return right && __match_all_sync(ALL, (uint64_t)lane / 31, &all) == 0 && all == 0;
+}
+
+DEVICE int math(int lane) {
+    float x = 1 + (float)lane / 32;
+    double exact = (double)x * (double)x; /* twice the digits */
+    return fmaf(x, x, -x * x) == (float)(exact - (double)(x * x)) && rsqrtf(x) == (float)(1 / sqrt((double)x)) &&
+           __expf(x) == expf(x) && __logf(x) == logf(x) && __fdividef(1, x) == 1 / x &&
+           __uint_as_float(__float_as_uint(x) + 1) - x == 0x1p-23f;
+}
+
+DEVICE void warp(Shared *s, const Params *p, int id) {
+    int thread = (int)threadIdx.x, lane = thread % 32, right = 1;
+    s->value[thread] = 0;
+    __syncthreads();
+    switch (p->bug) {
+    case RIGHT_TYPES: right = types(lane); break;
+    case RIGHT_MATH: right = math(lane); break;
+    case RIGHT_ACTIVE: {
+        uint32_t active = __activemask();
+        __nanosleep(100);
+        if (lane == __ffs((int)active) - 1) {
+            atomicAdd(p->counter, __popc(active));
+        }
+        break;
+    }
+    case VOTE_DIVERGED:
+        if (lane < 16) {
+            right = __any_sync(ALL, lane == 1);
+        } else {
+            right = __any_sync(ALL, lane == 2);
+        }
+        break;
+    case VOTE_OTHERS: right = __any_sync(0xffff, lane); break;
+    case VOTE_ORDERS_NOTHING:
+        s->value[thread] = lane;
+        __all_sync(ALL, 1);
+        right = s->value[thread ^ 1];
+        break;
+    case MATCH_DIVERGED:
+        if (lane != 3) {
+            right = (int)__match_any_sync(ALL, lane);
+        }
+        break;
+    case WIDTH_12: right = __shfl_sync(ALL, lane, 0, 12); break;
+    case WIDTH_64: right = __shfl_xor_sync(ALL, lane, 1, 64); break;
+    default: right = __shfl_sync(__activemask(), lane, 0); break;
+    }
+    p->out[id] = right ? mirrored(p, id) : -1;
+}
+
 RIGHT_IN(signal, RIGHT_SIGNAL); /* barrier.arrive by one half, barrier.sync by the other */
 WRONG_IN(signal, NAMED_COUNT, NAMED_BARRIER);
 WRONG_IN(signal, NAMED_ID, NAMED_BARRIER);
@@ -299,6 +370,9 @@ static int run(const Case *c) {
                         : launch_kernel(KERNEL(plain_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < shape.grid * shape.block && status == 0; i++) {
         status = out[i] != mirrored(&p, i) && bug != WRITE_READ_BY_OTHERS;
+    }
+    if (bug == RIGHT_ACTIVE && counter[0] != N) {
+        status = 1;
     }
     if (bug == RIGHT_ATOMIC && (counter[0] != N || counter[1] != 2 * N || ((float *)counter)[2] != 0.5f * N)) {
         status = 1;
