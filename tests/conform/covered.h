@@ -13,7 +13,6 @@
 
 #include "../../common/device/cuda_c.h"
 #include "../../common/device/swizzle.h"
-#include "../../common/device/wgmma_widths.h"
 
 enum { CONFORM_UNWRITTEN = 0xdddd }; /* what memory holds before a copy or a store */
 
