@@ -2,7 +2,8 @@
  *
  * What is new   Each consumer computes a tile of its own, and the two take turns: while one multiplies a whole tile,
  *               the other writes its previous one, so the tensor cores work during the epilogue too. A tile of
- *               128 x 256 would need 256 accumulators in each thread, which has 240 registers, so BN is 192.
+ *               128 x 256 would need 256 accumulators in each thread, which has 240 registers, so BN is 192. The main
+ *               loop moves into multiply_tile(), between taking the turn and passing it on.
  * What holds it back   The epilogue writes C from registers, 64 bytes of a row at a time, and the next turn may begin
  *               before the epilogue has ended.
  * Run           make run-08 STEP=2, from the top */
