@@ -72,6 +72,7 @@ step_of = $(strip $(if $(filter $(2),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(call ste
 #     COMPARE_WITH    the chapter that `make diff` compares with; default: the previous one
 #     TRACED_SPILLS   bytes of registers that the copy that records for --timeline may spill; default: 64
 #     TRACED_SMS      SMs of the model for --timeline; default: 1
+#     MODEL_SIZE      M, N and K of a run without options on the model; default: 512
 NEEDS := $(shell grep -Ho 'needs = NEEDS_[A-Z0-9_]*' $(PROGRAMS:=.cu) $(STEP_PROGRAMS:=.cu) | \
                  sed 's|^\(beyond/\)*\(..\)_[^/]*/steps/|/\2_|; s|.*/\([^/]*\)\.cu:.*NEEDS_|\1:|')
 needs = $(or $(patsubst $(1):%,%,$(filter $(1):%,$(NEEDS))),SM80)
@@ -80,10 +81,11 @@ define read_build_mk
 COMPARE_WITH :=
 TRACED_SPILLS := 64
 TRACED_SMS := 1
+MODEL_SIZE := 512
 -include $(wildcard $(1)/build.mk)
 $(2).compare_with := $$(COMPARE_WITH)
 $(2).traced_spills := $$(TRACED_SPILLS)
-$(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) \
+$(2).main_flags := -DCHAPTER_ID=$(2) -DTRACED_SMS=$$(TRACED_SMS) -DMODEL_SIZE=$$(MODEL_SIZE) \
                    $(patsubst %,-DCHECK_SIZES='"../../%"',$(wildcard $(1)/checks/sizes.inc))
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call read_build_mk,$(d),$(notdir $(d)))))

@@ -1,6 +1,6 @@
 /* main.c - the program of every chapter. Compiled once for each, with -DCHAPTER_ID=06_wgmma_ss and the like. What
  * the chapter says of itself comes from its directory: CHECK_SIZES is the path of its checks/sizes.inc, if it has
- * one, and TRACED_SMS comes from its build.mk.
+ * one, and TRACED_SMS and MODEL_SIZE come from its build.mk.
  *
  * From the command line to a kernel's parameters, in this order:
  *
@@ -440,7 +440,7 @@ static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm ge
 /* What is multiplied; sizes and padding that the options leave open are chosen here. */
 static Shape shape_of(const Options *options, const Stage *stage, int timed) {
     Shape shape = options->shape;
-    int size = stage->backend->default_size, traced = options_trace(options);
+    int size = stage->backend->is_model ? MODEL_SIZE : stage->backend->default_size, traced = options_trace(options);
     shape.kind = kind_of(stage->chapter);
     if (traced) {
         traced_size(stage->backend, &shape);

@@ -83,7 +83,7 @@ void print_usage(FILE *out, const char *program) {
         "usage: %s [options]\n"
         "C[M][N] = A[M][K] * B[N][K]^T, bf16 with fp32 accumulation, all row-major; in beyond/ also of other types.\n"
         "\n"
-        "  --m M, --n N, --k K   sizes, 1 to %d (default: 8192 on a GPU, 512 on the model)\n"
+        "  --m M, --n N, --k K   sizes, 1 to %d (default: 8192 on a GPU, 512 or 256 on the model)\n"
         "  --on gpu|model        where to run (default: a GPU that fits, otherwise the CPU model)\n"
         "  --data KIND           integers, normal or zeros (default: integers, then normal)\n"
         "  --seed S              another seed for the data (default 1)\n"

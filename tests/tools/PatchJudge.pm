@@ -82,7 +82,7 @@ sub judge_bug {
         next if $rule eq 'WRONG' || expected($p, 'names', $rule) || expected($p, 'at', $rule);
         fail(1, "for $rule it says neither `# names:` nor `# at:`");
     }
-    return (judged_by_reports($p), in_default_run($p));
+    return (judged_by_reports($p), value($p, 'silent') ne '' ? 'silent' : in_default_run($p));
 }
 
 # A lab: the starting file differs from the chapter in gaps alone, and is as wrong as its `# verdict:` says: WRONG, or

@@ -15,9 +15,8 @@ sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
 # looked_at(KIND): those that are judged. With TIER=long all; else a sample, another one at each commit (tests/run),
-# which TURN=n
-# chooses: of the bugs one for each chapter and one for each second rule, of exercises and experiments one for each
-# second chapter, of labs every third.
+# which TURN=n chooses: of the bugs one for each chapter and one for each fourth rule, of exercises and experiments one
+# for each second chapter, of labs every third.
 my $turn = $ENV{TURN} // 0;
 sub looked_at {
     my ($kind) = @_;
@@ -31,8 +30,8 @@ sub looked_at {
     my $number = 0;
     for my $name (sort keys %group) {
         my $group = $group{$name};
-        next if $name =~ /^[A-Z]/ && $number++ % 2 != $turn % 2;
-        my $p = $group->[ ($kind =~ /^ex/ || $name =~ /^[A-Z]/ ? int($turn / 2) : $turn) % @$group ];
+        next if $name =~ /^[A-Z]/ && $number++ % 4 != $turn % 4;
+        my $p = $group->[ ($kind =~ /^ex/ ? int($turn / 2) : $name =~ /^[A-Z]/ ? int($turn / 4) : $turn) % @$group ];
         $chosen{ $p->{id} } = 1 if $kind !~ /^ex/ || ($p->{number} + $turn) % 2 == 0;
     }
     return grep { $chosen{ $_->{id} } } @all;
