@@ -19,8 +19,12 @@ export PATCH_GPU_OBJECTS = $(COMMON)
 patch_needs = $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/map_%.o)
 patch_needs_for_gpu = $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
 $(CHAPTERS:%=$(B)/patches/main_%.o) $(STEP_IDS:%=$(B)/patches/main_%.o): \
-        $(B)/patches/main_%.o: common/harness/main.c $(CC_STAMP)
+        $(B)/patches/main_%.o: $(if $(HAVE_NVCC),common/harness/main.c $(CC_STAMP),$(B)/harness/main_%.o)
+ifneq ($(HAVE_NVCC),)
 	$(call c_object,-DGEMM_NO_GPU $($*.main_flags))
+else # it is the program's own
+	$(Q)mkdir -p $(@D) && cp $< $(NEW) $(renamed)
+endif
 $(CHAPTERS:%=$(B)/patches/map_%.o): $(B)/patches/map_%.o: tests/tools/map.c $(CC_STAMP)
 	$(call c_object,-DGEMM_NO_GPU -DCHAPTER_ID=$*)
 $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%.o $(PATCH_OBJECTS) $(LINK_STAMP)
