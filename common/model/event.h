@@ -1,6 +1,6 @@
 /* event.h - what happens in the model, as records: the one journal that judges check and tellers read, while it
  * happens. event_kinds.h lists the kinds and their fields; a judge or teller says next to each function which kinds it
- * reads, and tests/tools/events.t --listeners lists them. */
+ * reads. */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
 

@@ -1,7 +1,6 @@
 #!/usr/bin/perl
 # Does common/model/event_kinds.h say what the events of the model hold? A POST() sets only the fields of its kind, each
 # field is set by one of them, and an ON() reads no other. Then the same of code that is wrong, which must be seen.
-# events.t --listeners lists the judges and tellers that read each kind.
 use strict;
 use warnings;
 use Test::More;
@@ -51,13 +50,6 @@ sub faults {
 
 my $table = read_text('common/model/event_kinds.h');
 my $code = join '', map { read_text($_) } glob 'common/model/*.c common/model/*/*.c tests/model/e*.c';
-if (@ARGV) {
-    my %who;
-    push @{ $who{$2} }, $1 while $code =~ /^(?:ON|HEARS)\((\w+), (\w+)/mg;
-    push @{ $who{$1} }, 'journal' while $table =~ /^TOLD\((\w+)/mg;
-    print map { "$_: @{ $who{$_} }\n" } sort keys %who;
-    exit;
-}
 cmp_ok(scalar(() = $code =~ /\bPOST\(/g), '>', 100, 'events are posted');
 is(join("\n", faults($table, $code)), '', 'the table is right');
 
