@@ -97,7 +97,7 @@ const Case *find_case(const char *name);
 /* Sum over k of a[k] * b[k], of numbers in bf16. */
 float case_dot(const uint16_t *a, const uint16_t *b, int depth);
 
-/* kernels_right.c: all CTAs, of 1024 threads each, synchronise. A thread of the last one then needs more
+/* kernels_plain.c: all CTAs, of 1024 threads each, synchronise. A thread of the last one then needs more
  * stack than it has, in one of three ways; 0: none. */
 int right_grid_barrier(int ctas, int overflow);
 /* kernels_global.c: all CTAs synchronise three times; each adds to what its neighbour has left. */

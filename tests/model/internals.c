@@ -217,11 +217,11 @@ static const char *const said[][2] = {
     {"plain REGISTERS_POLLED", "polls a counter whose value is 0"},
     {"ring ONE_WARP_MULTIPLIES", "warps 5 of CTA 0 have issued a wgmma that all four warps"},
     {"right PART_READS_OUTSIDE", "with mask 0x0000ffff: lane 0 reads from lane 16, which is not in the mask"},
-    {"right RECURSION", "kernels_right.c:|CTA 0 warp 1 lane 5|64 KB"},
-    {"right LOCAL_INDEX", "kernels_right.c:|local[-away]|CTA 0 warp 1 lane 5|SIGSEGV at address"},
-    {"right DAMAGED_STACK", "kernels_right.c:|CTA 0 warp 1 lane 5|the place to return to is damaged"},
-    {"right ABORT", "kernels_right.c:|CTA 0 warp 1 lane 5|by abort()"},
-    {"right LARGE_ARRAY", "kernels_right.c:|large(|64 KB"},
+    {"right RECURSION", "kernels_plain.c:|CTA 0 warp 1 lane 5|64 KB"},
+    {"right LOCAL_INDEX", "kernels_plain.c:|local[-away]|CTA 0 warp 1 lane 5|SIGSEGV at address"},
+    {"right DAMAGED_STACK", "kernels_plain.c:|CTA 0 warp 1 lane 5|the place to return to is damaged"},
+    {"right ABORT", "kernels_plain.c:|CTA 0 warp 1 lane 5|by abort()"},
+    {"right LARGE_ARRAY", "kernels_plain.c:|large(|64 KB"},
     {"right MISALIGNED_VECTOR", "MISALIGNED_VECTOR:|16 bytes at byte 4 of counter"},
     {"cluster NO_END_SYNC", "mbarrier_arrive_remote"},
     {"plain READERS_PART_NO_SYNC", "tests/model/kernels_plain.c:|s->lap[1].pair[1][2] = 10;|word.w = "
@@ -332,11 +332,11 @@ static void test_places(void) {
     contains(layout_text(file, "Shared", "s", 2, text, sizeof text), "s->a[0][1]", "byte 2 of the ring's memory");
     is_int((long long)strlen(layout_text(file, "NoSuchType", "s", 0, text, sizeof text)), 0, "no such type, no name");
     is_int((long long)strlen(layout_text("none.c", "Shared", "s", 0, text, sizeof text)), 0, "no such file, no name");
-    /* value[128], box[2][96], then two of {16 bytes, pair[2][4]}; all in all 1360 bytes. */
+    /* value[128], box[2][96], then two of {16 bytes, pair[2][4]}; all in all 25680 bytes. */
     file = "tests/model/kernels_plain.c";
     contains(layout_text(file, "Shared", "s", 512 + 384 + 32 + 16 + 12, text, sizeof text), "s->lap[1].pair[1][2]",
              "arrays in a struct in an array");
-    contains(layout_text(file, "Shared", "s", 2 * 1360 + 512 + 6, text, sizeof text), "s[2].box[0][3]",
+    contains(layout_text(file, "Shared", "s", 2 * 25680 + 512 + 6, text, sizeof text), "s[2].box[0][3]",
              "memory behind the struct is one more of it");
 }
 
@@ -386,13 +386,13 @@ static void test_faults(void) {
     const char *text = model_reports() == 1 ? model_report(0)->text : "";
     contains(text, "ENDLESS", "... as one that does not end");
     contains(text, "CTA 0 warp 1 lane 5", "... by its thread");
-    contains(text, "kernels_right.c:", "... at its line");
+    contains(text, "kernels_plain.c:", "... at its line");
     char said[1000];
     is_int(end_of(0, said), 4, "a fault outside of a kernel: exit status 4");
     contains(said, "tests/model/internals.c:", "... and a sentence with the place");
     contains(said, "SIGSEGV at address 0x8, outside of a kernel", "... and what it was");
     is_int(end_of(1, said), 5, "exit(0) in a kernel: exit status 5");
-    contains(said, "kernels_right.c:", "... and a sentence with the place");
+    contains(said, "kernels_plain.c:", "... and a sentence with the place");
     contains(said, "CTA 0 warp 1 lane 5 has called exit()", "... and what it was");
     for (int way = 3; way <= 4; way++) {
         is_int(end_of(way, said), 5,
@@ -418,7 +418,7 @@ static void test_faults(void) {
         text = model_reports() == 1 ? model_report(0)->text : "";
         contains(text, "the stack is full", "... and the report says so");
         contains(text, "CTA 32 warp 1 lane 5", "... by its thread");
-        contains(text, "kernels_right.c:", "... at its line");
+        contains(text, "kernels_plain.c:", "... at its line");
     }
     is_int(right_grid_barrier(CTAS, 0), 0, "... and the next launch is right");
     for (int policy = MODEL_EAGER; policy <= MODEL_PCT; policy++) {

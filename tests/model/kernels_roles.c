@@ -30,20 +30,14 @@ RIGHT_CASE(RIGHT_NO_TAIL);
 RIGHT_CASE(RIGHT_B_BY_CP_ASYNC); /* all 64 threads copy B, fence and arrive; one of them loads A */
 RIGHT_CASE(RIGHT_REFILL_NAMED);  /* no producer: the consumers synchronise at a named barrier, one of them loads */
 /* the consumers' waits */
-RIGHT_CASE(RIGHT_POLLS);       /* test_wait in a loop */
 RIGHT_CASE(RIGHT_ASKS);        /* test_wait, and a wait if it was in vain */
 RIGHT_CASE(RIGHT_ASKS_AHEAD);  /* test_wait for the next k-tile, and a wait all the same */
 RIGHT_CASE(RIGHT_WAITS_TWICE); /* ... for the same phase, before the stage is released */
-RIGHT_CASE(RIGHT_LANE_WAITS);  /* one lane of each warp, then __syncwarp() */
 RIGHT_CASE(RIGHT_ONE_WAITS);   /* one thread of each consumer, then a barrier of the warpgroup */
 RIGHT_CASE(RIGHT_HANDED_ON); /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
 /* their releases */
-RIGHT_CASE(RIGHT_ALL_ARRIVE);
-RIGHT_CASE(RIGHT_WARPS_ARRIVE);     /* a lane of each warp */
-RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* ... which has read A by ldmatrix, behind a __syncwarp() */
+RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* a lane of each warp, which has read A by ldmatrix, behind a __syncwarp() */
 RIGHT_CASE(RIGHT_LATE_RELEASE);     /* wait_group(2), two k-tiles late */
-RIGHT_CASE(RIGHT_ONE_STAGE);
-RIGHT_CASE(RIGHT_TWO_STAGES);
 /* their products */
 RIGHT_CASE(RIGHT_STEP_GROUPS); /* a group for each k16 step; the wait leaves a k-tile's */
 RIGHT_CASE(RIGHT_FENCE_ONCE);  /* before the main loop */
@@ -91,9 +85,6 @@ typedef struct {
 DEVICE int turns(int bug) { return bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED || bug == RIGHT_TURNS_EVEN; }
 
 DEVICE int refills(int bug) { return bug == RIGHT_REFILL_NAMED || bug == RIGHT_EMPTY_GROUPS; }
-
-/* A lane of each warp releases. */
-DEVICE int by_warps(int bug) { return bug == RIGHT_WARPS_ARRIVE || bug == RIGHT_SYNCWARP_ARRIVES; }
 
 /* Only the first consumer multiplies. */
 DEVICE int idles(int bug) { return bug == RIGHT_EMPTY_GROUPS || bug == IDLE_RELEASES; }
@@ -189,20 +180,10 @@ DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
     uint32_t parity = (uint32_t)(k_tile / p->stages) & 1;
     MBarrier *full = &s->full[stage];
     switch (bug) {
-    case RIGHT_POLLS:
-        for (int turn = 0; !mbarrier_test_wait_parity(full, parity); turn++) {
-        }
-        break;
     case RIGHT_ASKS:
         if (!mbarrier_test_wait_parity(full, parity)) {
             mbarrier_wait_parity(full, parity);
         }
-        break;
-    case RIGHT_LANE_WAITS:
-        if (thread % 32 == k_tile) {
-            mbarrier_wait_parity(full, parity);
-        }
-        __syncwarp();
         break;
     case NAMED_SWAPPED:
     case RIGHT_ONE_WAITS:
@@ -288,8 +269,7 @@ DEVICE void release(Shared *s, const Params *p, int k_tile) {
     } else if (from_registers(bug)) {
         named_barrier_sync(1 + (int)threadIdx.x / 128, 128);
     }
-    int arrives = bug == RIGHT_ALL_ARRIVE || (by_warps(bug) ? thread % 32 == 5 : thread == 0);
-    if (arrives) {
+    if (bug == RIGHT_SYNCWARP_ARRIVES ? thread % 32 == 5 : thread == 0) {
         mbarrier_arrive(&s->empty[k_tile % p->stages]);
     }
 }
@@ -305,9 +285,7 @@ DEVICE void refill(Shared *s, const Params *p, int k_tile) {
 DEVICE void consume(Shared *s, const Params *p) {
     const int bug = p->bug;
     int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
-    int late = bug == RIGHT_LATE_RELEASE                                           ? 2
-               : turns(bug) || bug == RIGHT_ONE_STAGE || bug == RIGHT_LOADED_AHEAD ? 0
-                                                                                   : 1; /* k-tiles in flight */
+    int late = bug == RIGHT_LATE_RELEASE ? 2 : turns(bug) || bug == RIGHT_LOADED_AHEAD ? 0 : 1; /* k-tiles in flight */
     float acc[2][BN / 2];
     uint32_t fragment[2][STEPS][4];
     if (bug == RIGHT_ZEROED) {
@@ -394,8 +372,7 @@ static __global__ void __launch_bounds__(THREADS, 1) roles_kernel(const __grid_c
     if (threadIdx.x == 0) {
         mbarrier_init(s->full, p.stages, bug == RIGHT_B_BY_CP_ASYNC ? 65 : 1);
         mbarrier_init(s->empty, p.stages,
-                      bug == RIGHT_ALL_ARRIVE                 ? 128 * CONSUMERS
-                      : by_warps(bug)                         ? 4 * CONSUMERS
+                      bug == RIGHT_SYNCWARP_ARRIVES           ? 4 * CONSUMERS
                       : turns(bug) && bug != RIGHT_TURNS_BOTH ? 1
                                                               : CONSUMERS);
         mbarrier_init(&s->extra, 1, 1);
@@ -426,7 +403,7 @@ static int run(const Case *c) {
         }
     }
     memset(out, 0xff, ROWS * BN * sizeof *out);
-    int stages = bug == RIGHT_ONE_STAGE ? 1 : bug == RIGHT_TWO_STAGES || bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
+    int stages = bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
     Params p = {.b = b, .out = out, .bug = bug, .stages = stages};
     int status = tensor_map_2d(&p.map_a, "A", a, ROWS, K, K, ROWS, BK, SWIZZLE_128B, NULL) ||
                  tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);

@@ -38,7 +38,7 @@ INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapte
 # a timeline. What takes long runs in parts, side by side: run@PROGRAM@PART.
 RUNS := $(foreach t,$(INSTRUMENTED),$(addprefix run@$(t)@,$(or \
     $(if $(filter %/every_chapter,$(t)),$(foreach c,$(CHAPTERS),$(call number,$(c)))),\
-    $(if $(filter %/cases,$(t)),$(MODEL_KERNELS:$(B)/tests/model/kernels_%.o=%) waits),all)))
+    $(if $(filter %/cases,$(t)),$(MODEL_KERNELS:$(B)/tests/model/kernels_%.o=%) waits right),all)))
 .PHONY: run-instrumented $(RUNS)
 run-instrumented: $(RUNS)
 $(RUNS):
