@@ -125,7 +125,7 @@ def write_texts(app, exception):
     """What search.html reads in place of the pages: from disk a page cannot read another page, and theirs begin with
     their contents."""
     texts = {f"./{name}.html": '<div role="main">%s</div>' % words(app.env.get_doctree(name))
-             for name in app.env.found_docs if not name.startswith("source/")}
+             for name in app.env.found_docs}
     with open(os.path.join(app.outdir, "_static", "texts.js"), "w", encoding="utf-8") as file:
         file.write("const texts = %s;\n" % json.dumps(texts, ensure_ascii=False))
 

@@ -30,7 +30,7 @@ said=$(staged '# Front
 [a](part/) [b](part/README.md#one-heading) [c](part/a.h) [d](#front) [e](https://example.org) `[f](none)`')
 like "$said" '\[a\]\(part/index.html\) \[b\]\(part/index.html#one-heading\) \[c\]\(source/part/a.h.html\) \[d\]\(#front\) \[e\]\(https://example.org\) `\[f\]\(none\)`' \
     "links become those of the site"
-like "$(cat "$scratch/staged/src-en/source/part/a.h.md")" 'cuda.*int a;' "a file that is linked gets a page"
+like "$(cat "$scratch/staged/extra/source/part/a.h.html")" 'part/a.h</title>.*int a;' "a file that is linked gets a page"
 like "$(cat "$scratch/staged/src-zh/part/index.md")" '第一行第二行 \[上\]\(../../en/index.html\) \[头\]\(../../en/part/index.html#one-heading\)' \
     "a Chinese page leads to English ones, and a line's end between Chinese characters is none"
 like "$(cat "$scratch/staged/src-zh/book.md")" '\[部分\]\(part/index.html#标题\)' "and to its sister, at the same heading"
@@ -111,6 +111,8 @@ fi
 said=$(book/site/build "$scratch/book" 2>&1)
 ok $? "the site is built"
 is "$(printf '%s\n' "$said" | grep -v '^  SPHINX ')" "" "without a warning"
+size=$(du -sb "$scratch/book" | cut -f1)
+ok $((size > 15000000)) "it has at most 15 MB: $size bytes"
 if [ -z "$chromium" ]; then
     skip "every page in a browser, and the search" "$no_chromium"
     done_testing
