@@ -8,7 +8,6 @@
 #include "core/memory.h"
 #include "core/state.h"
 #include "mechanism/barrier.h"
-#include "mechanism/copy.h"
 #include "mechanism/group.h"
 #include "mechanism/mbarrier.h"
 #include "mechanism/registers.h"

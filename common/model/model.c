@@ -19,7 +19,6 @@
 #include "core/schedule.h"
 #include "event.h"
 #include "judge/bug_report.h"
-#include "judge/fault.h"
 #include "place/dwarf.h"
 
 enum {

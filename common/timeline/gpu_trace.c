@@ -337,7 +337,9 @@ static TraceEvent *next_wait(TraceEvent *event, size_t count, int warp, int id, 
     return NULL;
 }
 
-void trace_settle_barriers(TraceEvent *event, size_t count) {
+/* Ends every round at a barrier of the CTA no earlier than its last warp came. A warp goes on for an instruction or two
+ * before the barrier holds it, so it may have read the clock too early. */
+static void settle_barriers(TraceEvent *event, size_t count) {
     enum { BARRIERS = 16 }; /* of a CTA, by number */
     for (int id = 0; id < BARRIERS; id++) {
         size_t at[TRACE_CTA_WARPS] = {0};
@@ -377,7 +379,7 @@ void trace_add_cta(Trace *trace, const CtaRecords *in) {
     for (int w = 0; w < in->warps; w++) {
         decode_warp(&d, w);
     }
-    trace_settle_barriers(&trace->event[d.begin], trace->count - d.begin);
+    settle_barriers(&trace->event[d.begin], trace->count - d.begin);
     uint64_t begin = in->cta->clock, end = begin;
     for (size_t i = d.begin; i < trace->count; i++) {
         TraceEvent *e = &trace->event[i];

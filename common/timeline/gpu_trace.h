@@ -76,11 +76,6 @@ TraceEvent *trace_add(Trace *trace, TraceEvent event);
 /* Adds the CTA's events to the trace and its losses to trace->lost. */
 void trace_add_cta(Trace *trace, const CtaRecords *records);
 
-/* Ends every meeting at a barrier no earlier than its last warp came. A warp goes on for an instruction or two
- * before the barrier holds it, so it may have read the clock too early. For the events of one CTA; trace_add_cta()
- * calls it. */
-void trace_settle_barriers(TraceEvent *event, size_t count);
-
 /* When all CTAs of one SM are in: gives each TRACE_WGMMA the time in which the tensor cores worked on it. Known are
  * its issue and a time when it was finished; the wait that says so may have come late. So: the groups of an SM run
  * one after the other in the order of their issue; a group that somebody really waited for ends with that wait, any

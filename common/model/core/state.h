@@ -45,7 +45,7 @@ struct Thread {
     struct {
         uintptr_t begin, bytes;
     } watched;                       /* part of its stack: wgmma's accumulators and fragments */
-    struct ThreadCopies *copies;     /* mechanism/copy.h */
+    struct ThreadCopies *copies;     /* mechanism/copy.c */
     struct ThreadGroups *groups;     /* mechanism/group.h; [GROUP_KINDS] */
     struct ThreadBarriers *barriers; /* mechanism/barrier.h */
     struct ThreadClock *clock;       /* judge/clock.c */

@@ -82,7 +82,15 @@ static inline void role_registers(Warp *w, int increase) {
     (increase ? w->cta->roles->grown : w->cta->roles->shrunk)[w->warpgroup->id] = 1;
 }
 
-/* Reports of this launch; for model.c. */
+/* ---- for model.c ------------------------------------------------------------------------------------------------- */
+
+/* Reports of this launch. */
 int report_count(void);
+/* fault.c: from now on signals are caught: in a kernel they are reported, elsewhere told in a sentence before the program
+ * ends. */
+void fault_catch(void);
+/* While a launch runs, somebody looks now and then whether anything happens. */
+void fault_launch_begin(void);
+void fault_launch_end(void);
 
 #endif

@@ -399,13 +399,14 @@ static _Noreturn void report_bounds(const Thread *t, uintptr_t p, uint32_t size,
     stop_at(RULE_GLOBAL_BOUNDS, t, site, what, text);
 }
 
-/* Those of an allocation; NULL: its accesses are not kept. Where somebody observes, nobody looks for conflicts: that
- * would take memory for all of C. */
+/* Those of an allocation; NULL: its accesses are not kept. Of several devices, one may write what another has read
+ * before. Where somebody observes, nobody looks for conflicts: that would take memory for all of C. */
 static Chunk *chunks_of(Allocation *a, int writes) {
     if (device.options.observer != NULL) {
         return NULL;
     }
-    if (a->chunk == NULL && (writes || a->end - a->begin <= SMALL_BYTES)) {
+    const int small = a->end - a->begin <= SMALL_BYTES, others = device.devices > 1 && !a->constant;
+    if (a->chunk == NULL && (writes || small || others)) {
         size_t bytes = (a->end - a->begin + CHUNK_BYTES - 1) / CHUNK_BYTES * sizeof *a->chunk;
         void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         a->chunk = p == MAP_FAILED ? NULL : p;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMO = 256, SPARE_LIMIT = 64 };
+enum { MEMO = 256 };
 
 /* Components: of a thread, itself and its groups; of a CTA, barriers, numbered ones too, warpgroups and the fence of
  * their initialisation. */
@@ -22,8 +22,6 @@ _Static_assert(MOST_COMPONENTS <= UINT16_MAX, "there are more kinds of groups th
 
 static struct {
     int capacity;
-    Clock *spare[SPARE_LIMIT];
-    int spares;
     struct {
         Clock *base, *released, *result;
         unsigned spaces; /* released NULL: the result of a fence for these */
@@ -38,16 +36,8 @@ static struct {
 } last_release;
 
 Clock *clock_new(void) {
-    Clock *clock;
-    if (pool.spares > 0) {
-        clock = pool.spare[--pool.spares];
-    } else {
-        clock = model_alloc(sizeof *clock + (size_t)pool.capacity * sizeof clock->tick[0]);
-    }
-    clock->refs = 1;
-    clock->count = 0;
-    clock->waited = 0;
-    clock->world = NULL;
+    Clock *clock = model_alloc(sizeof *clock + (size_t)pool.capacity * sizeof clock->tick[0]);
+    *clock = (Clock){.refs = 1};
     if (last_release.into == clock) {
         last_release.into = NULL;
     }
@@ -66,11 +56,7 @@ void clock_unref(Clock *clock) {
         if (clock->world != NULL) {
             world_unref(clock->world);
         }
-        if (pool.spares < SPARE_LIMIT) {
-            pool.spare[pool.spares++] = clock;
-        } else {
-            free(clock);
-        }
+        free(clock);
     }
 }
 
@@ -92,9 +78,6 @@ ON(clock, LAUNCH_END) {
     }
     clock_hold(&last_release.base, NULL);
     last_release.into = NULL;
-    while (pool.spares > 0) {
-        free(pool.spare[--pool.spares]);
-    }
     pool.capacity = 0;
 }
 

@@ -1,11 +1,9 @@
-/* fault.c - see fault.h.
+/* fault.c - kernels that would end the program by a signal, or run for ever.
  *
  * Faults are synchronous: the handler interrupts the kernel's own code, on a stack of its own, and may do what the
  * kernel could have done there. A launch that is stopped leaves the handler for good, by a switch to the host's stack.
  * The timer's signal comes anywhere: it reports only where it has interrupted code of this program, not of the C
  * library. */
-#include "fault.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "../model.h"
 #include "bug_report.h"
 #include "results.h"
-#include "sums.h"
 #include "cells.h"
 
 /* Registers of lane 0 that were written. */

@@ -5,9 +5,10 @@
  * A sum is known by what its first product began with: a warpgroup's tile of accumulators, or the registers of a warp's
  * mma.sync. It ends when its accumulators are replaced, written or read, or with its CTA; then what it has got is put
  * to what other sums of the same rows of A and of B have got, in the same launches. */
-#include "sums.h"
+#include "results.h"
 
 #include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct Sum {
     uint64_t has[WORDS]; /* steps of k, of 32 bytes */
     int twice;           /* 1 + the first step that it got again; 0: none */
     Site site;           /* of its last product; of that one */
+    struct Sum *next;
 } Sum;
 
 typedef struct CtaSums {
@@ -32,16 +34,15 @@ typedef struct CtaSums {
 } CtaSums;
 
 static struct {
-    Sum *sum; /* a table by the rows of A and B */
-    int count, capacity;
+    void *tree;  /* by the rows of A and B */
+    Sum *first;  /* the last one that was added */
     int steps;   /* up to the highest that any sum has got */
-    Sum *twice;  /* the first that got a step again; NULL: none did */
+    Sum twice;   /* the first that got a step again; at NULL: none did */
     Site to_nan; /* the first copy that adds to elements of a matrix which are NaN; 0: none */
 } all;
 
 static void forget_all(void) {
-    free(all.sum);
-    free(all.twice);
+    tdestroy(all.tree, free);
     memset(&all, 0, sizeof all);
 }
 
@@ -53,41 +54,30 @@ ON(sums, CTA_BEGIN) {
     s->warp = cta_alloc(e->cta, (size_t)e->cta->warps * sizeof *s->warp);
 }
 
-static unsigned slot_of(const Sum *s, int capacity) {
-    uint64_t key = ((uint64_t)(uint32_t)s->a.row << 32 | (uint32_t)s->b.row) ^ (uint64_t)s->a.tensor << 48;
-    unsigned i = (unsigned)(key * 0x9e3779b97f4a7c15u >> 40) % (unsigned)capacity;
-    while (all.sum[i].at != NULL &&
-           (all.sum[i].a.row != s->a.row || all.sum[i].b.row != s->b.row || all.sum[i].a.tensor != s->a.tensor)) {
-        i = (i + 1) % (unsigned)capacity;
-    }
-    return i;
+static int by_rows(const void *x, const void *y) {
+    const Sum *s = x, *t = y;
+    return s->a.tensor != t->a.tensor ? s->a.tensor - t->a.tensor
+           : s->a.row != t->a.row     ? s->a.row - t->a.row
+                                      : s->b.row - t->b.row;
 }
 
-static void grow(void) {
-    Sum *old = all.sum;
-    int capacity = all.capacity;
-    all.capacity = capacity > 0 ? 2 * capacity : 256;
-    all.sum = model_alloc_zero((size_t)all.capacity * sizeof *all.sum);
-    for (int i = 0; i < capacity; i++) {
-        if (old[i].at != NULL) {
-            all.sum[slot_of(&old[i], all.capacity)] = old[i];
-        }
+/* All that the sums of these rows have got; a copy of this one, if it is the first. */
+static Sum *total_of(const Sum *s) {
+    Sum **total = model_checked(tsearch(s, &all.tree, by_rows));
+    if (*total == s) {
+        Sum *added = *total = model_alloc(sizeof *added);
+        *added = *s;
+        added->next = all.first;
+        all.first = added;
     }
-    free(old);
+    return *total;
 }
 
 static void end(Sum *s) {
     if (s->at == NULL) {
         return;
     }
-    if (2 * all.count >= all.capacity) {
-        grow();
-    }
-    Sum *to = &all.sum[slot_of(s, all.capacity)];
-    if (to->at == NULL) {
-        all.count++;
-        *to = *s;
-    }
+    Sum *to = total_of(s);
     const int known = (tag_columns(s->a) * s->a.element_bytes + STEP_BYTES - 1) / STEP_BYTES;
     all.steps = known > all.steps && known <= STEPS ? known : all.steps;
     for (int i = 0; i < WORDS; i++) {
@@ -97,10 +87,7 @@ static void end(Sum *s) {
             all.steps = steps > all.steps ? steps : all.steps;
         }
     }
-    if (s->twice != 0 && all.twice == NULL) {
-        all.twice = model_alloc(sizeof *all.twice);
-        *all.twice = *s;
-    }
+    all.twice = s->twice != 0 && all.twice.at == NULL ? *s : all.twice;
     memset(s, 0, sizeof *s);
 }
 
@@ -196,15 +183,15 @@ static int missing_text(const Sum *s, char *text) {
 const char *model_sums(void) {
     static char text[4 * PHRASE_SIZE];
     char missing[PHRASE_SIZE];
-    const Sum *s = all.twice, *less = NULL;
+    const Sum *s = all.twice.at != NULL ? &all.twice : NULL, *less = NULL;
     if (all.to_nan != 0) {
         snprintf(text, sizeof text,
                  "%s: this copy adds to elements that no thread has written, and that are NaN: C has to be zero first",
                  place_text(all.to_nan));
         return text;
     }
-    for (int i = 0; i < all.capacity && less == NULL; i++) {
-        less = all.sum[i].at != NULL && missing_text(&all.sum[i], missing) ? &all.sum[i] : NULL;
+    for (const Sum *total = all.first; total != NULL; total = total->next) {
+        less = missing_text(total, missing) ? total : less;
     }
     if (s == NULL && less == NULL) {
         return NULL;
@@ -221,6 +208,7 @@ const char *model_sums(void) {
                            (s->twice - 1) * k, s->twice * k - 1);
     }
     if (less != NULL) {
+        missing_text(less, missing);
         snprintf(text + length, sizeof text - (size_t)length, "%s of %s",
                  s != NULL ? ", and lack those" : " lack the products", missing);
     }

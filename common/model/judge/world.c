@@ -1,6 +1,7 @@
 /* world.c - see world.h. */
 #include "world.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,10 @@ typedef struct Raise {
     int device;
 } Raise;
 
-/* Words that were released to in this set of launches: a table by address. */
-typedef struct {
-    const void *at;     /* NULL: free */
+/* A word that was released to in this set of launches. */
+typedef struct Word {
+    const void *at;
+    struct Word *next;
     World *on[REACHES]; /* NULL: nothing, or a store has replaced it */
     Raise *raise;       /* oldest first: of atomics of .gpu scope alone the last ones */
     int raises, raise_capacity;
@@ -40,8 +42,8 @@ typedef struct {
 } Word;
 
 static struct {
-    Word *word;
-    int count, capacity; /* a power of two */
+    void *tree;  /* by address */
+    Word *first; /* the last one that was added */
 } words;
 
 static Site unordered; /* the first store in no order with another, or with a wait; 0: none */
@@ -110,36 +112,24 @@ static void learn(Thread *t, World *world) {
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static Word *slot_of(const void *at) {
-    unsigned i = (unsigned)((uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15u >> 40);
-    while (words.word[i % (unsigned)words.capacity].at != NULL && words.word[i % (unsigned)words.capacity].at != at) {
-        i++;
-    }
-    return &words.word[i % (unsigned)words.capacity];
+static int by_address(const void *x, const void *y) {
+    uintptr_t a = (uintptr_t)((const Word *)x)->at, b = (uintptr_t)((const Word *)y)->at;
+    return (a > b) - (a < b);
 }
 
 static Word *word_find(const void *at) {
-    Word *word = words.count > 0 ? slot_of(at) : NULL;
-    return word != NULL && word->at != NULL ? word : NULL;
+    Word **word = tfind(&(Word){.at = at}, &words.tree, by_address);
+    return word != NULL ? *word : NULL;
 }
 
 static Word *word_make(const void *at) {
-    if (2 * words.count >= words.capacity) {
-        Word *old = words.word;
-        int capacity = words.capacity;
-        words.capacity = capacity > 0 ? 2 * capacity : 64;
-        words.word = model_alloc_zero((size_t)words.capacity * sizeof *words.word);
-        for (int i = 0; i < capacity; i++) {
-            if (old[i].at != NULL) {
-                *slot_of(old[i].at) = old[i];
-            }
-        }
-        free(old);
+    const Word wanted = {.at = at, .next = words.first};
+    Word **word = model_checked(tsearch(&wanted, &words.tree, by_address));
+    if (*word == &wanted) {
+        words.first = *word = model_alloc(sizeof wanted);
+        **word = wanted;
     }
-    Word *word = slot_of(at);
-    words.count += word->at == NULL;
-    word->at = at;
-    return word;
+    return *word;
 }
 
 static void forget(World **world) {
@@ -168,12 +158,14 @@ static void forget_word(Word *word) {
     word->stored.serial = word->waited.serial = 0;
 }
 
+static void free_word(void *word) {
+    forget_word(word);
+    free(((Word *)word)->raise);
+    free(word);
+}
+
 ON(world, LAUNCH_END) {
-    for (int i = 0; i < words.capacity; i++) {
-        forget_word(&words.word[i]);
-        free(words.word[i].raise);
-    }
-    free(words.word);
+    tdestroy(words.tree, free_word);
     memset(&words, 0, sizeof words);
     unordered = 0;
     for (int i = 0; i < device.launched; i++) {
@@ -229,9 +221,9 @@ ON(world, CTA_END) {
     if (device.launched > 1) {
         hand_to_stream(cta);
     }
-    for (int i = 0; i < words.capacity; i++) { /* its shared memory will be another CTA's */
-        if ((uintptr_t)words.word[i].at - (uintptr_t)cta->shared < cta->shared_bytes) {
-            forget_word(&words.word[i]);
+    for (Word *word = words.first; word != NULL; word = word->next) { /* its shared memory will be another CTA's */
+        if ((uintptr_t)word->at - (uintptr_t)cta->shared < cta->shared_bytes) {
+            forget_word(word);
         }
     }
     for (int i = 0; i < cta->threads; i++) {
@@ -467,12 +459,11 @@ int world_issuer_knows(const Access *e) {
 
 /* A word that hands the access on to a device, or to all; NULL: there is none. */
 static const Word *word_with(int on, const Access *e) {
-    for (int i = 0; i < words.capacity; i++) {
-        if (knows(words.word[i].on[on], e)) {
-            return &words.word[i];
-        }
+    const Word *word = words.first;
+    while (word != NULL && !knows(word->on[on], e)) {
+        word = word->next;
     }
-    return NULL;
+    return word;
 }
 
 /* ... to another device than this one. */
@@ -499,9 +490,9 @@ int world_is_beyond(const Thread *t, int on, const Access *e) {
 
 void world_missing(const Thread *t, int on, const Access *e, const char *who) {
     const Word *without = NULL;
-    for (int i = 0; i < words.capacity; i++) {
+    for (const Word *word = words.first; word != NULL; word = word->next) {
         for (int other = 0; other < device.devices; other++) {
-            without = part_of(words.word[i].on[other], e->serial) != NULL ? &words.word[i] : without;
+            without = part_of(word->on[other], e->serial) != NULL ? word : without;
         }
     }
     const Word *near = word_with(on, e), *far = word_with(EVERYWHERE, e), *beyond = word_beyond(on, e);

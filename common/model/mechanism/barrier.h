@@ -37,8 +37,6 @@ typedef struct WarpBarriers {
     } named[NAMED_BARRIERS];
 } WarpBarriers;
 
-/* model.c: a CTA begins, as one of the cluster. */
-void barriers_begin(Cta *cta);
 /* A thread has ended; barriers that wait for all may complete. */
 void barriers_thread_exit(Thread *t);
 

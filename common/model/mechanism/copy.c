@@ -1,13 +1,27 @@
 /* copy.c - cp.async: 16-byte copies that each thread starts, groups and waits for.
  *
  * A copy happens some time between its issue and the wait that covers it; until then its destination holds NaN. */
-#include "copy.h"
-
 #include <string.h>
 
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"
+
+/* A copy that has not happened, or an arrival at `barrier` once those before it have. */
+typedef struct {
+    uint8_t *dst;
+    const uint8_t *src;
+    uint8_t bytes;
+    uint32_t group;
+    Barrier *barrier; /* NULL: a copy */
+} PendingCopy;
+
+/* Of a thread: a ring of such copies, in the order of issue. */
+typedef struct ThreadCopies {
+    PendingCopy *pending;
+    uint32_t head, tail; /* counters; index modulo the capacity */
+    uint32_t capacity;   /* a power of two */
+} ThreadCopies;
 
 static PendingCopy *pending(Thread *t, uint32_t number) {
     return &t->copies->pending[number & (t->copies->capacity - 1)];

@@ -93,9 +93,18 @@ static inline void groups_close_by_barrier(ThreadGroups *g) {
 }
 static inline void groups_waited(ThreadGroups *g, uint32_t done) { g->waited = done > g->waited ? done : g->waited; }
 
-/* ---- for model.c: a CTA begins; all threads of a cluster have returned; the launch ends ------------------------ */
+/* ---- for model.c ------------------------------------------------------------------------------------------------- */
 
+/* A CTA begins: each mechanism makes its part of it. */
+void barriers_begin(Cta *cta);
+void copies_begin(Cta *cta);
 void groups_begin(Cta *cta);
+void mbarriers_begin(Cta *cta);
+void collectives_begin(Cta *cta);
+void registers_begin(Cta *cta);
+void wgmma_begin(Cta *cta);
+void tmem_begin(Cta *cta);
+/* All threads of a cluster have returned; the launch ends. */
 void flights_cluster_end(const Cluster *cluster);
 void flights_end(void);
 

@@ -47,9 +47,6 @@ typedef enum {
     MBARRIER_ASKED_YES,     /* parity */
 } MbarrierChange;
 
-/* model.c: a CTA begins. */
-void mbarriers_begin(Cta *cta);
-
 /* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the
  * thread's own. Waits if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
 Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);

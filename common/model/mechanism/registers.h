@@ -17,7 +17,4 @@ typedef struct RegisterChange {
     Thread *waiters; /* for the other warps */
 } RegisterChange;
 
-/* model.c: a CTA begins: what the launch gives its threads. */
-void registers_begin(Cta *cta);
-
 #endif

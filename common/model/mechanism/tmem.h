@@ -43,8 +43,7 @@ typedef struct CtaTmem {
     Cta *cta;
 } CtaTmem;
 
-/* model.c: a CTA begins; it ends. */
-void tmem_begin(Cta *cta);
+/* model.c: a CTA ends. */
 void tmem_free(Cta *cta);
 
 #endif

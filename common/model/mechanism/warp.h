@@ -71,9 +71,6 @@ static inline WarpPart warp_part(const WarpCollective *m, int i) {
     return i >= 0 ? m->part[i] : (WarpPart){m->instruction, m->site, m->mask, m->arrived};
 }
 
-/* model.c: a CTA begins. */
-void collectives_begin(Cta *cta);
-
 /* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
  * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. For the
  * mechanisms whose instructions are warp-wide. */

@@ -60,7 +60,4 @@ static inline Product *product_at(const WarpgroupProducts *p, uint64_t number) {
     return &p->product[number & (p->capacity - 1)];
 }
 
-/* model.c: a CTA begins. */
-void wgmma_begin(Cta *cta);
-
 #endif

@@ -22,29 +22,20 @@ typedef struct {
 
 static struct {
     RingLaps *ring;
-    int rings, ring_capacity;
-    void (**launched)(const void *); /* entries of kernels */
-    int launches, launch_capacity;
+    int rings, capacity;
+    uint8_t *launched; /* by kernel, as they are listed; NULL: none was */
 } laps;
 
 /* All kernels of the program: KERNEL_ENTRY() lists them. */
 extern const ModelKernel *const __start_model_kernels[] __attribute__((weak));
 extern const ModelKernel *const __stop_model_kernels[] __attribute__((weak));
 
-static int was_launched(void (*entry)(const void *)) {
-    for (int i = 0; i < laps.launches; i++) {
-        if (laps.launched[i] == entry) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 ON(laps, LAUNCH_BEGIN) {
+    const ptrdiff_t kernels = __stop_model_kernels - __start_model_kernels;
+    laps.launched = laps.launched != NULL ? laps.launched : model_alloc_zero((size_t)kernels);
     for (int i = 0; i < device.launched; i++) {
-        if (!was_launched(device.launch[i].entry)) {
-            laps.launched = model_grow(laps.launched, laps.launches + 1, &laps.launch_capacity, sizeof *laps.launched);
-            laps.launched[laps.launches++] = device.launch[i].entry;
+        for (ptrdiff_t k = 0; k < kernels; k++) {
+            laps.launched[k] |= __start_model_kernels[k]->entry == device.launch[i].entry;
         }
     }
 }
@@ -55,7 +46,7 @@ static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
             return r;
         }
     }
-    laps.ring = model_grow(laps.ring, laps.rings + 1, &laps.ring_capacity, sizeof *laps.ring);
+    laps.ring = model_grow(laps.ring, laps.rings + 1, &laps.capacity, sizeof *laps.ring);
     RingLaps *r = &laps.ring[laps.rings++];
     *r = (RingLaps){.kernel = kernel, .barriers = barriers};
     memcpy(r->array, b->array, sizeof r->array);
@@ -83,7 +74,7 @@ ON(laps, CTA_END) {
 const char *model_unreached(int index) {
     static char text[256];
     for (const ModelKernel *const *k = __start_model_kernels; k < __stop_model_kernels; k++) {
-        if (!was_launched((*k)->entry) && index-- == 0) {
+        if ((laps.launched == NULL || !laps.launched[k - __start_model_kernels]) && index-- == 0) {
             snprintf(text, sizeof text, "%s was never launched", (*k)->name);
             return text;
         }
