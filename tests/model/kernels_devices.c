@@ -12,7 +12,8 @@
 
 #define CASE_LIST "devices"
 
-enum { THREADS = 64, GRID = 2, COLS = 64, ROWS = 8, HALF = GRID * ROWS, DEVICES = 2 };
+/* What a device receives is larger than what is remembered of memory that nobody has written: SMALL_BYTES of cells.c. */
+enum { THREADS = 64, GRID = 2, COLS = 64, ROWS = 16, HALF = GRID * ROWS, DEVICES = 2 };
 
 RIGHT_CASE(
     RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
@@ -30,9 +31,10 @@ WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT);      /* before anybody has waited for the store */
 WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
 WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT); /* and waits then */
-WRONG_CASE(NO_WAIT, PEER_END);           /* and no reader: the launch just ends */
-WRONG_CASE(END_RELAXED, PEER_END);       /* nor an acquire: by relaxed loads alone */
+WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT);   /* and waits then */
+WRONG_CASE(READ_AT_ONCE, GLOBAL_CONFLICT); /* when nobody has written there yet */
+WRONG_CASE(NO_WAIT, PEER_END);             /* and no reader: the launch just ends */
+WRONG_CASE(END_RELAXED, PEER_END);         /* nor an acquire: by relaxed loads alone */
 WRONG_CASE(ONE_TOO_FEW, PEER_END);
 WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END); /* when all have come, by chance */
 WRONG_CASE(STALE_EPOCH, PEER_END);      /* the second launch waits for what the first one was told */
@@ -239,6 +241,9 @@ static __global__ void __launch_bounds__(THREADS) devices_kernel(const __grid_co
     if (BUG(RIGHT_RELAY)) {
         right = relay(p, block, thread);
     } else {
+        if (BUG(READ_AT_ONCE)) {
+            p->out[block * THREADS + thread] = is_there(p, block, thread);
+        }
         if (p->part <= 0) {
             start(s, p, block, thread);
             send(s, p, block, thread);
