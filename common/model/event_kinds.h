@@ -19,7 +19,6 @@ EVENT(CTA_BEGIN, cta)         /* its threads are set up */
 EVENT(CTA_RETURNED, cta)      /* all of its threads have returned */
 EVENT(CTA_END, cta)           /* it is taken down */
 TOLD(THREAD_RETURNED, "returned", thread)
-EVENT(SHARED_MEMORY, cta)               /* the kernel has named its shared memory */
 EVENT(SHARED_ADDRESS, cta, p)           /* the kernel asks for the address of p in it */
 TOLD(TILE, "tile", thread, row, column) /* the thread takes this tile of C */
 EVENT(STUCK, none)                      /* no thread can go on, and no asynchronous work is left. No listener returns */
@@ -111,8 +110,7 @@ TOLD(FENCE_PROXY, "fence_proxy", thread, fence)
 
 /* ---- wgmma: wgmma.c */
 EVENT(WGMMA_FENCE, warp)
-EVENT(WGMMA_WARP, warp, wanted) /* all lanes have arrived */
-/* product->d holds the lanes' operands; product->tile is NULL if there are too many. first: of the four warps */
+/* All lanes have arrived. product->tile is NULL if there are too many. first: of the four warps */
 TOLD(WGMMA_PART, "part", warp, product, wanted, first)
 EVENT(WGMMA_UNSET, none)                         /* a product adds to accumulators that were never set */
 TOLD(WGMMA_ISSUED, "issued", warpgroup, product) /* all four warps have issued it */

@@ -280,12 +280,6 @@ static LaunchFacts *last_of(int on, const void *stream) {
     return NULL;
 }
 
-static void keep_facts(const LaunchFacts *facts) {
-    LaunchFacts *last = last_of(facts->device, facts->stream);
-    last = last != NULL ? last : &launch.last[launch.next_last++ % STREAMS_KEPT];
-    *last = *facts;
-}
-
 /* Nothing is left of the set. */
 static void forget_set(void) {
     for (int i = 0; i < device.launched && launch.hold; i++) {
@@ -331,7 +325,9 @@ static GemmStatus run_set(void) {
     schedule_end();
     POST(LAUNCH_END);
     for (int i = 0; i < device.launched; i++) {
-        keep_facts(&device.launch[i].facts);
+        const LaunchFacts *facts = &device.launch[i].facts;
+        LaunchFacts *last = last_of(facts->device, facts->stream);
+        *(last != NULL ? last : &launch.last[launch.next_last++ % STREAMS_KEPT]) = *facts;
     }
     forget_set();
     free(device.cluster);
@@ -466,7 +462,6 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
     l->shared_type = type;
     l->shared_variable = variable;
     l->shared_file = file;
-    POST(SHARED_MEMORY, .cta = cta);
     return cta->shared;
 }
 

@@ -229,7 +229,7 @@ static const char *const said[][2] = {
     {"tensor BOX_RANK", "TMA load with 4 coordinates; the tensor map has 5 dimensions"},
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "
-                        "byte 2048: C(16,0)|no thread of that launch has read it by an acquire"},
+                        "byte 4096: C(32,0)|no thread of that launch has read it by an acquire"},
     {"devices RAISED_AFTER_READ", "a release of system scope after the wait|has released nothing since"},
     {"devices STALE_EPOCH", "waited for a value that counts it"},
     {"devices ADD_GPU", "one of .gpu scope is atomic for its own device only"},

@@ -132,21 +132,17 @@ void global_release(void) {
     }
 }
 
-Allocation *global_search(uintptr_t p, uint32_t hint) {
-    for (int i = 0; i < global.count; i++) {
-        if (p - global.list[i].begin < global.list[i].end - global.list[i].begin) {
-            return global_last[hint % GLOBAL_HINTS] = &global.list[i];
-        }
-    }
-    return NULL;
-}
-
-const Allocation *global_below(uintptr_t p) {
-    const Allocation *below = NULL;
+Allocation *global_below(uintptr_t p) {
+    Allocation *below = NULL;
     for (int i = 0; i < global.count && global.list[i].begin <= p; i++) {
         below = &global.list[i];
     }
     return below;
+}
+
+Allocation *global_search(uintptr_t p, uint32_t hint) {
+    Allocation *found = global_below(p);
+    return found != NULL && p < found->end ? global_last[hint % GLOBAL_HINTS] = found : NULL;
 }
 
 Allocation *global_at(int n) { return n < global.count ? &global.list[n] : NULL; }

@@ -63,7 +63,7 @@ static inline Allocation *global_find(uintptr_t p, uint32_t hint) {
     return last != NULL && p - last->begin < last->end - last->begin ? last : global_search(p, hint);
 }
 /* The last allocation that begins at p or before; NULL if none does. */
-const Allocation *global_below(uintptr_t p);
+Allocation *global_below(uintptr_t p);
 /* The n-th allocation; NULL if there are fewer. */
 Allocation *global_at(int n);
 

@@ -69,11 +69,9 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
     for (int i = 0; i < rank; i++) {
         REFUSE_IF(size[i] < 1 || size[i] > (uint64_t)1 << 32, "size %llu of dimension %d is not in 1 .. 2^32",
                   (unsigned long long)size[i], i);
-        if (i > 0 && (stride[i - 1] % 16 != 0 || stride[i - 1] >= (uint64_t)1 << 40)) {
-            return refuse(why, why_size,
-                          "the stride of dimension %d is %llu bytes: it must be a multiple of 16 below 2^40", i,
-                          (unsigned long long)stride[i - 1]);
-        }
+        REFUSE_IF(i > 0 && (stride[i - 1] % 16 != 0 || stride[i - 1] >= (uint64_t)1 << 40),
+                  "the stride of dimension %d is %llu bytes: it must be a multiple of 16 below 2^40", i,
+                  (unsigned long long)stride[i - 1]);
         REFUSE_IF(box[i] < 1 || box[i] > 256, "the box has %u elements in dimension %d, 1 to 256 are possible", box[i],
                   i);
         REFUSE_IF(step[i] < 1 || step[i] > 8, "the element stride of dimension %d is %u, 1 to 8 are possible", i,
@@ -209,9 +207,6 @@ int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
         for (int i = 0; i < last; i++) {
             walk->at[i] = 0;
             if (++walk->at[i + 1] < box_count(map, i + 1)) {
-                break;
-            }
-            if (i + 1 == last) {
                 break;
             }
         }

@@ -329,13 +329,6 @@ typedef struct TensorCells {
     } at[TMEM_LANES][TMEM_COLUMNS / CELL_COLUMNS];
 } TensorCells;
 
-void cells_tensor_begin(Cta *cta) {
-    if (cta->tensor == NULL) {
-        cta->tensor = model_alloc_zero(sizeof *cta->tensor);
-        forget(&cta->tensor->cells, SPACE_TENSOR);
-    }
-}
-
 ON(cells, CTA_END) {
     free_cells(e->cta->cells);
     if (e->cta->tensor != NULL) {
@@ -347,6 +340,10 @@ ON(cells, CTA_END) {
 void cells_tensor(Cta *cta, Actor *a, int lane, int column, int columns) {
     a->space = SPACE_TENSOR;
     a->cta = cta;
+    if (cta->tensor == NULL) {
+        cta->tensor = model_alloc_zero(sizeof *cta->tensor);
+        forget(&cta->tensor->cells, SPACE_TENSOR);
+    }
     for (int n; columns > 0; column += n, columns -= n) {
         const int first = column % CELL_COLUMNS;
         n = columns < CELL_COLUMNS - first ? columns : CELL_COLUMNS - first;

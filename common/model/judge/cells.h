@@ -41,10 +41,9 @@ typedef struct Cells {
  * order_settle(). */
 void cells_shared(Cta *cta, Actor *actor, uint32_t offset, uint32_t size);
 void cells_global(Actor *actor, const void *p, uint32_t size);
-/* Tensor memory: columns of a lane; what is freed; an allocation begins. */
+/* Tensor memory: columns of a lane; what is freed. */
 void cells_tensor(Cta *cta, Actor *actor, int lane, int column, int columns);
 void cells_tensor_forget(Cta *cta, int column, int columns);
-void cells_tensor_begin(Cta *cta);
 /* An operand in shared memory, of which the actor reads every step-th chunk: as cells_shared(); leaves their tags. One
  * that lies outside breaks the rule and ends the launch. Returns 1 if of one of them nobody knows where it is from. */
 int cells_operand(Cta *cta, Actor *actor, ModelRule rule, const WgmmaDescriptor *d, MatrixType type, int mn_major,

@@ -517,7 +517,8 @@ ON(clock, WGMMA_WAITED) {
     }
 }
 
-void clock_init_fence(Thread *t) {
+ON(clock, MBARRIER_INIT_FENCE) {
+    Thread *t = e->thread;
     CtaClock *clock = t->cta->clock;
     if (clock->fences++ == 0) {
         clock->fence = component_new(t->cta->cluster, (ComponentOwner){.thread = t});

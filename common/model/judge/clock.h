@@ -83,7 +83,7 @@ typedef struct ClusterClock {
 
 typedef struct CtaClock {
     int warpgroup[WARPGROUP_LIMIT]; /* component; -1: none yet */
-    Component fence;                /* counts calls of mbarrier_init_fence() */
+    Component fence;                /* counts calls of mbarrier_init_fence(): */
     uint32_t fences;
     Clock *exit;   /* what all exited threads knew */
     Clock *fenced; /* in a cluster: what threads knew that have executed a proxy fence for shared memory */
@@ -93,8 +93,6 @@ typedef struct CtaClock {
 
 /* A barrier of the CTA is complete, for those in its list. */
 void clock_barrier_complete(Clock **arriving, Thread *waiters);
-/* mbarrier_init_fence(): cta->clock->fences counts it. */
-void clock_init_fence(Thread *t);
 
 Clock *clock_new(void);
 Clock *clock_ref(Clock *clock);

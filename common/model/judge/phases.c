@@ -161,7 +161,6 @@ static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, co
 
 ON(phases, MBARRIER_INIT_FENCE) {
     Thread *t = e->thread;
-    clock_init_fence(t);
     for (int i = 0; i < t->cta->mbarriers->count; i++) {
         BarrierFacts *f = t->cta->mbarriers->list[i]->facts;
         if (f->init_fence == 0 && f->init_thread == t) {

@@ -298,9 +298,8 @@ static void check_lanes(const Warp *w, const Product *wanted) {
     }
 }
 
-ON(products, WGMMA_WARP) {
-    Warp *w = e->warp;
-    const Product *wanted = e->wanted;
+/* A whole warp asks for a product that it may ask for. */
+static void check_warp(const Warp *w, const Product *wanted) {
     const Warpgroup *g = w->warpgroup;
     Site site = wanted->site;
     check_lanes(w, wanted);
@@ -417,6 +416,7 @@ ON(products, WGMMA_PART) {
     const Product *wanted = e->wanted;
     int first = e->first;
     Thread *t = &w->thread[0];
+    check_warp(w, wanted);
     MISUSE_IF(product->tile == NULL, RULE_WGMMA_OPERANDS, wanted->site, 1,
               "more than %d tiles of accumulators in flight in one warpgroup", ACCUMULATOR_TILES);
     if (!first) {

@@ -90,13 +90,10 @@ void model_describe_rows(const void *base, const char *name, int first_row, int 
         a->matrix = a->matrix != 0 && a->matrix < tensor.base ? a->matrix : tensor.base;
         a->matrix_end = a->matrix_end > end ? a->matrix_end : end;
     }
-    for (int i = 1; i < known.count; i++) {
-        if (known.tensor[i].base == tensor.base) {
-            known.tensor[i] = tensor;
-            return;
-        }
+    const int number = tensor_add(&tensor);
+    if (number != TENSOR_UNKNOWN) {
+        known.tensor[number] = tensor; /* if it was known, by a map alone */
     }
-    tensor_add(&tensor);
 }
 
 Tag tag_of_global(const void *p) {

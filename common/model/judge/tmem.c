@@ -82,7 +82,6 @@ ON(tmem, TMEM_ALLOC) {
     MISUSE_IF(fault != NULL, RULE_TMEM_ALLOC, e->site, 1, "tcgen05.alloc of %d columns: %s", n, fault);
     f->least = n;
     f->site = e->site;
-    cells_tensor_begin(e->warp->cta);
     change_columns(e->warp, ACCESS_TMEM_ALLOC, e->pair, e->taddr, n, e->site);
 }
 

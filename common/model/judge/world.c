@@ -88,13 +88,6 @@ static World *world_of(const Thread *t, const Clock *base, const PrivateTick *ow
     return mine;
 }
 
-/* What the thread knows now; its later accesses are not part of it. */
-static World *world_now(Thread *t) {
-    World *world = world_of(t, t->clock->base, t->clock->own, t->clock->own_count, t->clock->waited);
-    thread_advance(t);
-    return world;
-}
-
 static void learn(Thread *t, World *world) {
     if (world == NULL) {
         return;
@@ -342,8 +335,10 @@ ON(world, ATOMIC_DONE) {
  * unref. */
 static World *handed_on(Thread *t, MemoryOrder order, Scope scope) {
     FenceClock *fence = t->clock->fence[scope];
-    if (order & ORDER_RELEASE) {
-        return world_now(t);
+    if (order & ORDER_RELEASE) { /* what the thread knows now; its later accesses are not part of it */
+        World *now = world_of(t, t->clock->base, t->clock->own, t->clock->own_count, t->clock->waited);
+        thread_advance(t);
+        return now;
     }
     if (fence == NULL) {
         return NULL;

@@ -144,56 +144,38 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     return m->result[t->lane];
 }
 
-uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
+/* The lanes of the mask that come with this lane's value. */
+static uint32_t lanes_alike(WarpInstruction instruction, uint32_t mask, uint64_t value, const char *here) {
     Thread *t = current_thread();
     WarpCollective *m = t->warp->collective;
-    m->number[t->lane] = predicate;
-    if (warp_join(t, WARP_VOTE, mask, site_of(here))) {
+    m->word[0][t->lane] = value;
+    if (warp_join(t, instruction, mask, site_of(here))) {
         POST(EXCHANGE, .warp = t->warp);
-        uint32_t ballot = 0;
-        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
-            int lane = __builtin_ctz(lanes);
-            ballot |= (uint32_t)(m->number[lane] != 0) << lane;
-        }
-        uint32_t result = how == MODEL_VOTE_BALLOT ? ballot
-                          : how == MODEL_VOTE_ANY  ? ballot != 0
-                                                   : ballot == m->arrived;
-        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
-            m->result[__builtin_ctz(lanes)] = result;
+        for (int lane = 0; lane < WARP_SIZE; lane++) {
+            uint64_t same = 0;
+            for (int other = 0; other < WARP_SIZE; other++) {
+                same |= (uint64_t)(m->word[0][other] == m->word[0][lane]) << other;
+            }
+            m->result[lane] = m->arrived >> lane & 1 ? same & m->arrived : m->result[lane];
         }
         warp_go(t->warp);
     }
     return (uint32_t)m->result[t->lane];
 }
 
-/* The lanes of the collective that have this lane's value. */
-static uint32_t alike(const WarpCollective *m, int lane) {
-    uint32_t same = 0;
-    for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
-        int other = __builtin_ctz(lanes);
-        same |= (uint32_t)(m->word[0][other] == m->word[0][lane]) << other;
-    }
-    return same;
+uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
+    const uint32_t alike = lanes_alike(WARP_VOTE, mask, predicate != 0, here), all = mask & current_thread()->warp->all,
+                   ballot = predicate ? alike : all & ~alike;
+    return how == MODEL_VOTE_BALLOT ? ballot : how == MODEL_VOTE_ANY ? ballot != 0 : ballot == all;
 }
 
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
-    Thread *t = current_thread();
-    WarpCollective *m = t->warp->collective;
-    m->word[0][t->lane] = value;
-    if (warp_join(t, WARP_MATCH, mask, site_of(here))) {
-        POST(EXCHANGE, .warp = t->warp);
-        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
-            int lane = __builtin_ctz(lanes);
-            m->result[lane] = alike(m, lane);
-        }
-        warp_go(t->warp);
-    }
-    uint32_t same = (uint32_t)m->result[t->lane];
+    const uint32_t alike = lanes_alike(WARP_MATCH, mask, value, here);
     if (all == NULL) {
-        return same;
+        return alike;
     }
-    *all = same == (mask & t->warp->all);
-    return *all ? same : 0;
+    *all = alike == (mask & current_thread()->warp->all);
+    return *all ? alike : 0;
 }
 
 uint32_t model_activemask(void) { return 1u << current_thread()->lane; }

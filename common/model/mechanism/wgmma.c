@@ -161,10 +161,11 @@ void wgmma_begin(Cta *cta) {
 
 /* ---- issue ------------------------------------------------------------------------------------------------------- */
 
-/* The warp's product, of which other warps may have issued their part. */
-static Product *issue_part(Warp *w, const Product *wanted) {
-    WarpgroupProducts *p = w->warpgroup->products;
-    int first = w->products->issued == p->issued;
+/* All lanes of the warp have come, with its part of a product of which other warps may have issued theirs. */
+static void issue(Warp *w, const Product *wanted) {
+    Warpgroup *g = w->warpgroup;
+    WarpgroupProducts *p = g->products;
+    const int part = w->id % 4, bit = 1 << part, first = w->products->issued == p->issued;
     Product *product = first ? product_new(p) : product_at(p, w->products->issued);
     if (first) {
         float *a_values = product->a_values;
@@ -175,20 +176,11 @@ static Product *issue_part(Warp *w, const Product *wanted) {
         product->tile = find_tile(p, &w->thread[0], w->collective->pointer[0][0], wanted->n);
     }
     POST(WGMMA_PART, .warp = w, .product = product, .wanted = wanted, .first = first, .site = wanted->site);
-    if (first) {
-        product->tile->used = p->issued;
-        product->tile->site = wanted->site;
-    }
-    return product;
-}
-
-/* All lanes of the warp have come. */
-static void issue(Warp *w, const Product *wanted) {
-    Warpgroup *g = w->warpgroup;
-    int part = w->id % 4, bit = 1 << part;
-    POST(WGMMA_WARP, .warp = w, .wanted = wanted);
-    Product *product = issue_part(w, wanted);
     AccumulatorTile *tile = product->tile;
+    if (first) {
+        tile->used = p->issued;
+        tile->site = wanted->site;
+    }
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         tile->d[member(&w->thread[lane])] = (float *)(uintptr_t)w->collective->pointer[0][lane];
     }
@@ -202,8 +194,8 @@ static void issue(Warp *w, const Product *wanted) {
     product->issued_by |= (uint8_t)bit;
     if (product->issued_by == 15) {
         POST(WGMMA_ISSUED, .warpgroup = g, .product = product, .site = product->site);
-        agent_queue(&g->products->agent);
-        threads_wake(&g->products->waiters);
+        agent_queue(&p->agent);
+        threads_wake(&p->waiters);
     }
 }
 

@@ -28,11 +28,10 @@ ON(observe, TENSOR_MAP) {
     }
 }
 
-ON(observe, SHARED_MEMORY) {
-    const Launch *l = launch_of(e->cta);
-    seen->shared_file = l->shared_file;
-    seen->shared_type = l->shared_type;
-    seen->shared_variable = l->shared_variable;
+ON(observe, LAUNCH_END) { /* the kernel has named its shared memory */
+    seen->shared_file = device.launch->shared_file;
+    seen->shared_type = device.launch->shared_type;
+    seen->shared_variable = device.launch->shared_variable;
 }
 
 /* Adds a fact to a list if there is room, and no other has the same `key` bytes at its begin. */
