@@ -12,7 +12,7 @@
 
 #define CASE_LIST "devices"
 
-/* What a device receives is larger than what is remembered of memory that nobody has written: SMALL_BYTES of cells.c. */
+/* What a device receives is larger than SMALL_BYTES of judge/cells.c, up to which memory is watched in any case. */
 enum { THREADS = 64, GRID = 2, COLS = 64, ROWS = 16, HALF = GRID * ROWS, DEVICES = 2 };
 
 RIGHT_CASE(

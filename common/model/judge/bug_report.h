@@ -86,8 +86,8 @@ static inline void role_registers(Warp *w, int increase) {
 
 /* Reports of this launch. */
 int report_count(void);
-/* fault.c: from now on signals are caught: in a kernel they are reported, elsewhere told in a sentence before the program
- * ends. */
+/* fault.c: from now on signals are caught: in a kernel they are reported, elsewhere told in a sentence before the
+ * program ends. */
 void fault_catch(void);
 /* While a launch runs, somebody looks now and then whether anything happens. */
 void fault_launch_begin(void);

@@ -1,5 +1,5 @@
-/* results.h - what becomes of products: a CTA's results must go to its own rows and columns of C (results.c), and of each
- * sum it is known which k it has got (sums.c; model_sums() of model_host.h tells it). */
+/* results.h - what becomes of products: a CTA's results must go to its own rows and columns of C (results.c), and of
+ * each sum it is known which k it has got (sums.c; model_sums() of model_host.h tells it). */
 #ifndef RESULTS_H
 #define RESULTS_H
 
@@ -33,8 +33,8 @@ Tag results_staged(Cta *cta, int matrix, int row);
 /* For transfers.c: a TMA store whose operands are sound. */
 void results_tma_store(const TmaCopy *copy);
 
-/* For products.c: a product that begins with the elements a and b is added to a tile of the warpgroup's accumulators; the
- * tile ends; to the registers of a warp, lane 0's at d. */
+/* For products.c: a product that begins with the elements a and b is added to a tile of the warpgroup's accumulators;
+ * the tile ends; to the registers of a warp, lane 0's at d. */
 void sums_product(const Warpgroup *g, const Product *product, Tag a, Tag b);
 void sums_tile_ends(const Warpgroup *g, int tile);
 void sums_fragment(const Warp *w, const void *d, Tag a, Tag b, Site site);
