@@ -14,69 +14,90 @@
 
 enum { THREADS = 64, GRID = 4, ROUNDS = 3, COLS = 64, ROWS = 8, LAUNCH_THREADS = 32 };
 
+typedef struct {
+    bf16 box[ROWS * COLS];
+    int bin[16];
+    int last, count, value;
+    MBarrier full;
+} Shared;
+
+typedef struct Params Params;
+typedef int Part(Shared *s, const Params *p, int block, int thread); /* 1: right */
+struct Params {
+    TensorMap map; /* of copy, a box of it for each CTA */
+    float *sum;    /* [THREADS] */
+    int *part;     /* [CTAs * THREADS] */
+    int *out;      /* [CTAs * THREADS] */
+    int *word;     /* [CTAs], 16 or more */
+    bf16 *copy;    /* [GRID * ROWS][COLS] */
+    int launch, bug;
+    Part *does;
+};
+
 /* sums of all CTAs by atomics; the last CTA to come takes them */
-RIGHT_CASE(RIGHT_SPLIT);         /* relaxed, between fences */
-RIGHT_CASE(RIGHT_SPLIT_ACQ_REL); /* the counter is acq_rel */
-RIGHT_CASE(RIGHT_SPLIT_STORES);  /* parts by ordinary stores instead */
-WRONG_CASE(SPLIT_NO_BARRIER, GLOBAL_CONFLICT);
-WRONG_CASE(SPLIT_STORES_NO_BARRIER, GLOBAL_CONFLICT);
-WRONG_CASE(SPLIT_NO_FENCE, GLOBAL_CONFLICT);
-WRONG_CASE(SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT);
-WRONG_CASE(SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT);
-RIGHT_CASE(RIGHT_SPLIT_RESET); /* who comes last sets the counter to zero by an ordinary store */
-WRONG_CASE(SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT);
-WRONG_CASE(SPLIT_NO_BARRIER_AFTER, GLOBAL_CONFLICT);
+RIGHT_IN(split, RIGHT_SPLIT);         /* relaxed, between fences */
+RIGHT_IN(split, RIGHT_SPLIT_ACQ_REL); /* the counter is acq_rel */
+RIGHT_IN(split, RIGHT_SPLIT_STORES);  /* parts by ordinary stores instead */
+WRONG_IN(split, SPLIT_NO_BARRIER, GLOBAL_CONFLICT);
+WRONG_IN(split, SPLIT_STORES_NO_BARRIER, GLOBAL_CONFLICT);
+WRONG_IN(split, SPLIT_NO_FENCE, GLOBAL_CONFLICT);
+WRONG_IN(split, SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT);
+WRONG_IN(split, SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT);
+RIGHT_IN(split, RIGHT_SPLIT_RESET); /* who comes last sets the counter to zero by an ordinary store */
+WRONG_IN(split, SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT);
+WRONG_IN(split, SPLIT_NO_BARRIER_AFTER, GLOBAL_CONFLICT);
 /* neighbours exchange data by flags */
-RIGHT_CASE(RIGHT_FLAGS);
-RIGHT_CASE(RIGHT_FLAGS_FENCES);
-RIGHT_CASE(RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
-WRONG_CASE(FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(FLAGS_NO_BARRIER, GLOBAL_CONFLICT);
-WRONG_CASE(FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
-WRONG_CASE(FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
-WRONG_CASE(FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
-WRONG_CASE(FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT);   /* ... copies it to another word */
+RIGHT_IN(flags, RIGHT_FLAGS);
+RIGHT_IN(flags, RIGHT_FLAGS_FENCES);
+RIGHT_IN(flags, RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
+WRONG_IN(flags, FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
+WRONG_IN(flags, FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
+WRONG_IN(flags, FLAGS_NO_BARRIER, GLOBAL_CONFLICT);
+WRONG_IN(flags, FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
+WRONG_IN(flags, FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
+WRONG_IN(flags, FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
+WRONG_IN(flags, FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT);   /* ... copies it to another word */
 /* all CTAs synchronise, again and again */
-RIGHT_CASE(RIGHT_GRID_BARRIER);
-WRONG_CASE(GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(GRID_BARRIER_ONE_THREAD, GLOBAL_CONFLICT); /* the others do not wait for the thread that synchronises */
-WRONG_CASE(GRID_BARRIER_TOO_MANY, LIVELOCK);          /* CTAs for the SMs */
+RIGHT_IN(grid_barrier, RIGHT_GRID_BARRIER);
+WRONG_IN(grid_barrier, GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
+WRONG_IN(grid_barrier, GRID_BARRIER_ONE_THREAD,
+         GLOBAL_CONFLICT);                               /* the others do not wait for the thread that synchronises */
+WRONG_IN(grid_barrier, GRID_BARRIER_TOO_MANY, LIVELOCK); /* CTAs for the SMs */
 /* each CTA adds to what the one before, or behind, has left */
-RIGHT_CASE(RIGHT_FIXUP_UP);
-RIGHT_CASE(RIGHT_FIXUP_DOWN);
-RIGHT_CASE(RIGHT_LOCK);
-RIGHT_CASE(RIGHT_LOCK_EXCHANGE);
-WRONG_CASE(LOCK_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(UNLOCK_RELAXED, GLOBAL_CONFLICT);
-RIGHT_CASE(RIGHT_VALUES); /* of max, exchange, CAS */
+RIGHT_IN(fixup, RIGHT_FIXUP_UP);
+RIGHT_IN(fixup, RIGHT_FIXUP_DOWN);
+RIGHT_IN(lock, RIGHT_LOCK);
+RIGHT_IN(lock, RIGHT_LOCK_EXCHANGE);
+WRONG_IN(lock, LOCK_RELAXED, GLOBAL_CONFLICT);
+WRONG_IN(lock, UNLOCK_RELAXED, GLOBAL_CONFLICT);
+RIGHT_IN(values, RIGHT_VALUES); /* of max, exchange, CAS */
 /* a copy in global memory, then TMA */
-RIGHT_CASE(RIGHT_PROXY_WRITERS);
-RIGHT_CASE(RIGHT_PROXY_ISSUER);
-RIGHT_CASE(RIGHT_PROXY_ALL);
-RIGHT_CASE(RIGHT_PROXY_FLAG_WRITERS); /* from the CTA before */
-RIGHT_CASE(RIGHT_PROXY_FLAG_ISSUER);
-RIGHT_CASE(RIGHT_LOAD_THEN_STORE);
-RIGHT_CASE(RIGHT_TMA_STORE);
-RIGHT_CASE(RIGHT_TMA_STORE_FLAG);
-WRONG_CASE(NO_PROXY, PROXY_FENCE);
-WRONG_CASE(PROXY_SHARED_ONLY, PROXY_FENCE);
-WRONG_CASE(PROXY_FLAG_NONE, PROXY_FENCE);
-WRONG_CASE(PROXY_ISSUER_EARLY, PROXY_FENCE); /* before the barrier */
-WRONG_CASE(STORE_UNDER_LOAD, GLOBAL_CONFLICT);
-WRONG_CASE(TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
-WRONG_CASE(TMA_STORE_OVER_STORES, PROXY_FENCE);
-RIGHT_CASE(RIGHT_TMA_ADD);                  /* onto what the store has left */
-WRONG_CASE(TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
+RIGHT_IN(proxies, RIGHT_PROXY_WRITERS);
+RIGHT_IN(proxies, RIGHT_PROXY_ISSUER);
+RIGHT_IN(proxies, RIGHT_PROXY_ALL);
+RIGHT_IN(proxies, RIGHT_PROXY_FLAG_WRITERS); /* from the CTA before */
+RIGHT_IN(proxies, RIGHT_PROXY_FLAG_ISSUER);
+RIGHT_IN(proxies, RIGHT_LOAD_THEN_STORE);
+RIGHT_IN(tma_store, RIGHT_TMA_STORE);
+RIGHT_IN(tma_store, RIGHT_TMA_STORE_FLAG);
+WRONG_IN(proxies, NO_PROXY, PROXY_FENCE);
+WRONG_IN(proxies, PROXY_SHARED_ONLY, PROXY_FENCE);
+WRONG_IN(proxies, PROXY_FLAG_NONE, PROXY_FENCE);
+WRONG_IN(proxies, PROXY_ISSUER_EARLY, PROXY_FENCE); /* before the barrier */
+WRONG_IN(proxies, STORE_UNDER_LOAD, GLOBAL_CONFLICT);
+WRONG_IN(tma_store, TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
+WRONG_IN(tma_store, TMA_STORE_OVER_STORES, PROXY_FENCE);
+RIGHT_IN(tma_store, RIGHT_TMA_ADD);                  /* onto what the store has left */
+WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
 /* atomics on shared memory */
-RIGHT_CASE(RIGHT_SHARED_ATOMIC);
-RIGHT_CASE(RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */
-WRONG_CASE(SHARED_FENCE_NONE, RACE_RAW);
-WRONG_CASE(SHARED_FENCE_BEFORE, RACE_RAW); /* none behind */
-WRONG_CASE(SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
-WRONG_CASE(SHARED_ATOMIC_NO_SYNC, RACE_RAW);
-WRONG_CASE(SHARED_ATOMIC_THEN_STORE, RACE_WAR);
-WRONG_CASE(SHARED_ATOMIC_AND_LOAD, RACE_RAW);
+RIGHT_IN(shared_atomics, RIGHT_SHARED_ATOMIC);
+RIGHT_IN(shared_fences, RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */
+WRONG_IN(shared_fences, SHARED_FENCE_NONE, RACE_RAW);
+WRONG_IN(shared_fences, SHARED_FENCE_BEFORE, RACE_RAW); /* none behind */
+WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
+WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_SYNC, RACE_RAW);
+WRONG_IN(shared_atomics, SHARED_ATOMIC_THEN_STORE, RACE_WAR);
+WRONG_IN(shared_atomics, SHARED_ATOMIC_AND_LOAD, RACE_RAW);
 /* two launches: the second reads what the first writes, and writes what it reads */
 RIGHT_CASE(RIGHT_OVERLAP);
 RIGHT_CASE(RIGHT_OVERLAP_ONE);   /* one thread waits for the CTA */
@@ -88,23 +109,6 @@ WRONG_CASE(OVERLAP_ONE_NO_BARRIER, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_WRITES_EARLY, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_COUNTS_EARLY, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_LATE_WAIT, LAUNCH_OVERLAP);
-
-typedef struct {
-    bf16 box[ROWS * COLS];
-    int bin[16];
-    int last, count, value;
-    MBarrier full;
-} Shared;
-
-typedef struct {
-    TensorMap map; /* of copy, a box of it for each CTA */
-    float *sum;    /* [THREADS] */
-    int *part;     /* [CTAs * THREADS] */
-    int *out;      /* [CTAs * THREADS] */
-    int *word;     /* [CTAs], 16 or more */
-    bf16 *copy;    /* [GRID * ROWS][COLS] */
-    int launch, bug;
-} Params;
 
 DEVICE int split(Shared *s, const Params *p, int block, int thread) {
     int stores = BUG(RIGHT_SPLIT_STORES) || BUG(SPLIT_STORES_NO_BARRIER) || BUG(SPLIT_STORES_NO_FENCE);
@@ -147,7 +151,7 @@ DEVICE int split(Shared *s, const Params *p, int block, int thread) {
     return sum == (float)(GRID * thread + GRID * (GRID - 1) / 2);
 }
 
-DEVICE int flags(const Params *p, int block, int thread) {
+DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
     int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
     int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED) || BUG(FLAGS_CHAIN_BROKEN);
     p->part[block * THREADS + thread] = block + thread;
@@ -194,7 +198,7 @@ DEVICE int flags(const Params *p, int block, int thread) {
     return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || BUG(FLAGS_PLAIN_LOAD);
 }
 
-DEVICE int grid_barrier(const Params *p, int block, int thread) {
+DEVICE int grid_barrier(Shared *s, const Params *p, int block, int thread) {
     int right = 1, ctas = (int)gridDim.x, relaxed_only = BUG(GRID_BARRIER_RELAXED);
     for (int round = 1; round <= ROUNDS; round++) {
         p->part[block * THREADS + thread] = round * (block + thread);
@@ -225,7 +229,7 @@ DEVICE int grid_barrier(const Params *p, int block, int thread) {
     return right;
 }
 
-DEVICE int fixup(const Params *p, int block, int thread) {
+DEVICE int fixup(Shared *s, const Params *p, int block, int thread) {
     int ctas = (int)gridDim.x, down = BUG(RIGHT_FIXUP_DOWN), first = down ? ctas - 1 : 0;
     int before = down ? block + 1 : block - 1;
     if (block != first) {
@@ -245,7 +249,7 @@ DEVICE int fixup(const Params *p, int block, int thread) {
     return block != ctas - 1 - first || p->part[thread] == ctas * (ctas - 1) / 2;
 }
 
-DEVICE int lock(const Params *p, int thread) {
+DEVICE int lock(Shared *s, const Params *p, int block, int thread) {
     if (thread % 32 == 0) {
         if (BUG(RIGHT_LOCK_EXCHANGE)) {
             while (global_exchange(acquire, p->word, 1) != 0) {
@@ -264,7 +268,7 @@ DEVICE int lock(const Params *p, int thread) {
     return 1;
 }
 
-DEVICE int values(const Params *p, int block, int thread) {
+DEVICE int values(Shared *s, const Params *p, int block, int thread) {
     int *word = &p->word[block * 4];
     if (thread != 0) {
         return 1;
@@ -364,7 +368,7 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     return right;
 }
 
-DEVICE int shared_atomics(Shared *s, const Params *p, int thread) {
+DEVICE int shared_atomics(Shared *s, const Params *p, int block, int thread) {
     if (thread < 16) {
         s->bin[thread] = 0;
     }
@@ -381,7 +385,7 @@ DEVICE int shared_atomics(Shared *s, const Params *p, int thread) {
 }
 
 /* A warp waits for what the other has stored. */
-DEVICE int shared_fences(Shared *s, const Params *p, int thread) {
+DEVICE int shared_fences(Shared *s, const Params *p, int block, int thread) {
     if (thread == 0) {
         s->count = 0;
     }
@@ -404,29 +408,8 @@ DEVICE int shared_fences(Shared *s, const Params *p, int thread) {
 static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_constant__ Params params) {
     SHARED_MEMORY(Shared, s);
     const Params *p = &params;
-    int block = (int)blockIdx.x, thread = (int)threadIdx.x, result;
-    if (p->bug <= SPLIT_NO_BARRIER_AFTER) {
-        result = split(s, p, block, thread);
-    } else if (p->bug <= FLAGS_CHAIN_BROKEN) {
-        result = flags(p, block, thread);
-    } else if (p->bug <= GRID_BARRIER_TOO_MANY) {
-        result = grid_barrier(p, block, thread);
-    } else if (p->bug <= RIGHT_FIXUP_DOWN) {
-        result = fixup(p, block, thread);
-    } else if (p->bug <= UNLOCK_RELAXED) {
-        result = lock(p, thread);
-    } else if (p->bug == RIGHT_VALUES) {
-        result = values(p, block, thread);
-    } else if (p->bug >= RIGHT_SHARED_FENCES && p->bug <= SHARED_FENCE_BEFORE) {
-        result = shared_fences(s, p, thread);
-    } else if (p->bug >= RIGHT_SHARED_ATOMIC) {
-        result = shared_atomics(s, p, thread);
-    } else if (BUG(RIGHT_TMA_STORE) || BUG(RIGHT_TMA_STORE_FLAG) || p->bug >= TMA_STORE_READ_ONLY) {
-        result = tma_store(s, p, block, thread);
-    } else {
-        result = proxies(s, p, block, thread);
-    }
-    p->out[block * THREADS + thread] = result;
+    int block = (int)blockIdx.x, thread = (int)threadIdx.x;
+    p->out[block * THREADS + thread] = p->does(s, p, block, thread);
 }
 KERNEL_ENTRY(global_kernel, Params);
 
@@ -476,7 +459,7 @@ static int run_pair(const Params *params) {
     return status;
 }
 
-static int run_grid(int bug, int ctas) {
+static int run_grid(Part *part, int bug, int ctas) {
     enum { ELEMENTS = GRID * ROWS * COLS };
     size_t all = (size_t)ctas * THREADS;
     Params p;
@@ -487,7 +470,8 @@ static int run_grid(int bug, int ctas) {
     p.word = (int *)case_memory((size_t)(ctas > 16 ? ctas : 16) * sizeof *p.word, "word");
     p.copy = (bf16 *)case_memory(ELEMENTS * sizeof *p.copy, "copy");
     p.bug = bug;
-    if (bug >= RIGHT_OVERLAP) {
+    p.does = part;
+    if (part == NULL) {
         return run_pair(&p);
     }
     if (tensor_map_2d(&p.map, "copy", p.copy, GRID * ROWS, COLS, COLS, ROWS, COLS, SWIZZLE_NONE, NULL) != GEMM_OK) {
@@ -502,13 +486,15 @@ static int run_grid(int bug, int ctas) {
     return status == 0 && locks ? p.part[0] != ctas * THREADS / 32 : status;
 }
 
-static int run_large(int bug, int ctas) {
-    int status = run_grid(bug, ctas);
+static int run_large(Part *part, int bug, int ctas) {
+    int status = run_grid(part, bug, ctas);
     case_free();
     return status;
 }
 
-int global_grid_barrier(int ctas) { return run_large(RIGHT_GRID_BARRIER, ctas); }
-int global_fixup(int ctas, int down) { return run_large(down ? (int)RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
+int global_grid_barrier(int ctas) { return run_large(grid_barrier, RIGHT_GRID_BARRIER, ctas); }
+int global_fixup(int ctas, int down) { return run_large(fixup, down ? (int)RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
 
-static int run(const Case *c) { return run_grid(c->bug, c->bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID); }
+static int run(const Case *c) {
+    return run_grid((Part *)(uintptr_t)c->more, c->bug, c->bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID);
+}
