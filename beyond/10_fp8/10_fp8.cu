@@ -128,7 +128,7 @@ DEVICE void promote(float *sum, const float *part, const int width, int offset, 
     }
 }
 
-/* Consumer warp: return the stage at `index` to every producer that writes a part of it. */
+/* A warp of a consumer: releases the stage at `index` to every producer that writes a part of it. */
 DEVICE void release(Shared *s, int index, const int cluster) {
     int lane = (int)threadIdx.x % 32;
     if (cluster == 1 && lane == 0) {
@@ -138,7 +138,7 @@ DEVICE void release(Shared *s, int index, const int cluster) {
     }
 }
 
-/* One warp: store its 16 rows of a tile of C, from element (row, col) on, through its own part of shared memory. */
+/* One warp: stores its 16 rows of a tile of C, from element (row, col) on, through its own part of shared memory. */
 DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, const float *sum, int row, int col) {
     int lane = (int)threadIdx.x % 32;
     UNROLL
@@ -162,7 +162,7 @@ DEVICE void store_warp_tile(bf16 *out, const TensorMap *map, const int columns, 
     }
 }
 
-/* The producer, steps 2 and 3: all k-tiles of all tiles, without a break between tiles. */
+/* The producer, steps 2 and 3 (prologue and main loop): all k-tiles of all tiles, without a break between tiles. */
 DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const int bn, const int cluster) {
     const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn);
     const int scale_bytes = (bm + blocks_of(bn) * BOX_K) * (int)sizeof(float);
@@ -179,7 +179,7 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
             if (cluster == 1) {
                 tma_load_2d(a, &p->map_a, k_tile * BK, tile.m * bm, full);
             } else {
-                /* Each CTA loads its part of A into all of them. */
+                /* Each CTA of the cluster loads its part of A into all its CTAs. */
                 int part = cluster_cta_rank() * (bm / cluster);
                 tma_load_2d_multicast(a + part * BK, &p->map_a, k_tile * BK, tile.m * bm + part, full,
                                       (1 << cluster) - 1);
@@ -190,13 +190,13 @@ DEVICE void produce(const Params *p, Shared *s, Work work, const int bm, const i
             pipeline_advance(&state, stages);
         }
     }
-    /* Waits until the last k-tiles have been consumed: no CTA of the cluster still arrives on these barriers when this
-     * one ends. */
+    /* Waits until the last k-tiles have been consumed. After that no CTA of the cluster arrives at these barriers, so
+     * this CTA may end. */
     producer_tail(s->empty, state, stages);
 }
 
-/* Consumer: main loop. Adds up the products of a tile and says which it is. The consumer's part of a tile begins at
- * first_row and first_column, this warp's at `row`. */
+/* A consumer, step 3 (main loop): adds up the products of the next tile and returns that tile. The consumer's part of
+ * the tile begins at first_row and first_column, this warp's at `row`. */
 DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Work *work, int first_row, int row,
                      int first_column, float sum[2][MAX_WIDTH / 2], const int bm, const int bn, const int cluster) {
     const int tile_bytes = (bm + bn) * BK, stages = stages_of(bm, bn), blocks = blocks_of(bn);
@@ -252,8 +252,8 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
             wgmma_wait_group(0);
             registers_settled(part, columns / 2);
             if (half == halves - 1) {
-                /* All lanes have read their scales, and the products the k-tile. If they were released earlier, the
-                 * producers would overwrite them. */
+                /* All lanes have read their scales, and the products have read the k-tile. Released earlier, the stage
+                 * would be overwritten while it is still being read. */
                 __syncwarp();
                 release(s, stage, cluster);
             }
@@ -264,7 +264,7 @@ DEVICE Tile multiply(const Params *p, Shared *s, PipelineState *state, const Wor
     return tile;
 }
 
-/* Consumer warp, step 4: store its sums in C, in the tile from `row` and first_column on. */
+/* A warp of a consumer, step 4 (epilogue): stores its sums in C, in the tile from `row` and first_column on. */
 DEVICE void epilogue(const Params *p, Shared *s, Tile tile, int row, int first_column, float sum[2][MAX_WIDTH / 2],
                      const int bm, const int bn) {
     const int columns = columns_of(bm, bn);
@@ -321,13 +321,13 @@ DEVICE void gemm(const Params *p, const int bm, const int bn, const int cluster)
         tma_prefetch_map(&p->map_scale_b);
         tma_prefetch_map(&p->map_c);
         mbarrier_init(s->full, stages, 1); /* the producer's arrive.expect_tx */
-        /* One lane of each warp that has read the stage, in each CTA that a copy into it goes to. */
+        /* The arrivals of one lane of each warp that reads the stage, in each CTA that gets a copy of its A. */
         mbarrier_init(s->empty, stages, CONSUMERS * WARPS * cluster);
         mbarrier_init_fence();
     }
     if (bm == 64) {
-        /* The rows of A that no copy writes are zeroed once: TMA would write zeros there for every k-tile, which takes
-         * longer than to copy rows. */
+        /* The rows of A that no copy writes are zeroed once. If TMA wrote zeros there for every k-tile, that would take
+         * longer than copying rows. */
         int missing = (bm - p->box_m) * BK / 16;
         for (int i = (int)threadIdx.x; i < stages * missing; i += THREADS) {
             *(uint4 *)&s->ring[i / missing * ((bm + bn) * BK) + p->box_m * BK + i % missing * 16] =
