@@ -34,7 +34,7 @@ static inline int has_sms_for(const Variant *v, const Gemm *g) { return v->clust
 static inline void refuse_variant(const Variants *all, const Gemm *g, const char *wanted, GemmError *error) {
     char names[400] = "", left[32] = "";
     size_t most = 0;
-    int more = 0; /* than the message has room for */
+    int more = 0; /* than the message has space for */
     for (const Variant *v = all->variant; v < all->variant + all->count; v++) {
         size_t same = 0, used;
         while (wanted[same] != '\0' && wanted[same] == v->name[same]) {

@@ -42,7 +42,7 @@ typedef enum {
 #define BY_32_FROM_80_TO_176(T, ...) T(__VA_ARGS__, 80) T(__VA_ARGS__, 112) T(__VA_ARGS__, 144) T(__VA_ARGS__, 176)
 
 /* K(V, kernel, schedule, bm, bn, sharing) for each kernel: its tile, and V(name, kernel, schedule, bm, bn, on_sm, cm,
- * cn) for each of its variants. on_sm: CTAs that an SM has room for. With two, each has half of the shared memory, and
+ * cn) for each of its variants. on_sm: CTAs that fit on an SM. With two, each has half of the shared memory, and
  * the next launch can set up its CTAs while this one runs. cm, cn: CTAs of a cluster along m, which share B by
  * multicast, and along n, which share A. With SPLIT_K cm is the number of parts of k: as many CTAs have one tile, and
  * add up their sums. */
@@ -142,7 +142,7 @@ static inline int tile_count(const Variant *v, const Gemm *g) {
     return ceil_div(seen.m, v->bm * along_m(v)) * ceil_div(seen.n, v->bn * v->along_n);
 }
 
-/* Kernels that need so few registers that an SM has room for two CTAs. */
+/* Kernels that need so few registers that two CTAs fit on an SM. */
 #define IS_SMALL(schedule, bm, bn) ((schedule) == SPLIT_K && (bn) <= ((bm) == 192 ? 40 : 96))
 
 /* Shared memory of a CTA that has an SM for itself, and of one of two on an SM; and what is in it. */

@@ -193,7 +193,7 @@ static GemmStatus gpu_poison(const ResultView *view) {
 /* ---- reference ---- */
 
 /* A CTA makes a tile of 64 x 64, a thread 4 x 4 of it: rows ty, ty + 16, ... and columns tx, tx + 16, ..., so that what
- * a warp reads from shared memory lies in one row of the tile. */
+ * a warp reads from shared memory is in one row of the tile. */
 enum { TILE = 64, STEPS = 32, SIDE = 16, EACH = TILE / SIDE };
 
 /* Rows first .. first + 63, of those below `end`, and steps k_first .. k_first + 31 of A (is_a) or B, as doubles, zero

@@ -58,7 +58,7 @@ EVENT(GROUP_COMMIT, thread, group)
 EVENT(GROUP_WAIT, thread, group, newest, done)
 
 /* ---- barriers of the CTA and of the cluster: barrier.c */
-TOLD(BARRIER_ARRIVE, "sync", thread, id, expected, waits) /* expected 0: all that have not returned */
+TOLD(BARRIER_ARRIVE, "sync", thread, id, expected, waits) /* expected 0: all threads that have not returned */
 TOLD(BARRIER_COMPLETE, "met", cta, id)                    /* the barrier's list holds all who wait, also the last */
 EVENT(BARRIER_PASSED, thread, id)                         /* the thread, which waited, goes on */
 TOLD(CLUSTER_ARRIVE, "sync", thread, release)

@@ -1,13 +1,13 @@
 /* model.c - a kernel from its launch to its end: clusters, CTAs and threads are made, run and taken down. What kernels
  * and the harness call is in model.h and model_host.h.
  *
- * A device has a few SMs, each with room for one CTA. Clusters run one after the other, which is quick and finds the
+ * A device has a few SMs, each with space for one CTA. Clusters run one after the other, which is quick and finds the
  * same bugs, since what counts is the order that synchronisation enforces, not the one that happens. The next one
  * starts next to it if all threads wait and one of them polls for another CTA, and under random policies where a thread
  * has executed an atomic.
  *
  * What runs is a set of launches: one, or those that the host has held, of several streams and devices. A launch may
- * begin when the one before it in its stream has ended; otherwise their clusters are one pool. */
+ * begin when the previous launch of its stream has ended; otherwise their clusters are one pool. */
 #include "model.h"
 
 #include <stdio.h>

@@ -23,7 +23,7 @@ typedef struct {
     int sms;                 /* SMs of the modelled GPU: the value of Gemm.sm_count; 0: 4 */
     int shared;              /* bytes of shared memory that a CTA may have; 0: 232448 */
     int patience;            /* seconds of CPU time without an event after which a loop is called endless; 0: 20 */
-    int max_reports;         /* stop the launch after so many; 0: 10. Each rule is reported once per launch */
+    int max_reports;         /* stop the launch after this many; 0: 10. Each rule is reported once per launch */
     int trace;               /* 1: record a timeline (model_trace.h); eager then follows the order of its time */
     int count;               /* 1: count what a launch does (model_count.h) */
     /* 1: a launch is one of a chain of layers. If it may overlap the previous launch, that one reads and writes what
@@ -55,7 +55,7 @@ GemmStatus model_run_launches(void);
 void *model_global_alloc(size_t bytes, const char *name);
 void model_global_free(void *p);
 
-/* The allocation at p holds what no launch writes, as weights do: a launch that overlaps the one before may read it
+/* The allocation at p holds what no launch writes, as weights do: a launch that overlaps the previous one may read it
  * before it has waited, in a chain of layers too. */
 void model_global_constant(const void *p);
 

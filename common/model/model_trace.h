@@ -57,7 +57,7 @@ typedef struct {
     TraceLaunch launch[MAX_TRACE_LAUNCHES]; /* in their order */
     int launches;                           /* 0: one, of which no more is known */
     int ctas;                               /* of all launches */
-    uint64_t lost;                          /* events for which there was no room */
+    uint64_t lost;                          /* events for which there was no space */
     const char *unit;                       /* "cycles" of one SM's clock, or the model's "steps" */
     double units_a_second;                  /* 0 on the model: its steps are no time */
     char source[96];                        /* "NVIDIA H200" or "CPU model" */

@@ -82,7 +82,7 @@ GemmStatus trace_buffers_for(const char *name, int ctas, int threads, TraceBuffe
 
 static void read_device_text(uint64_t address, char *text, size_t size) {
     size_t i = 0;
-    for (; i + 1 < size; i++) { /* byte by byte: what lies behind the text may not be readable */
+    for (; i + 1 < size; i++) { /* byte by byte: what follows the text may not be readable */
         if (cudaMemcpy(&text[i], (const void *)(uintptr_t)(address + i), 1, cudaMemcpyDeviceToHost) != cudaSuccess ||
             text[i] == 0) {
             break;

@@ -136,7 +136,7 @@ DEVICE uint32_t trace_close(void) {
     return now;
 }
 
-/* The open span lasts until now at least. It may be the warp's last, with nothing behind it that would write it: so it
+/* The open span lasts until now at least. It may be the warp's last, with nothing after it that would write it, so it
  * goes into the tail, over and over. */
 DEVICE void trace_go_on(void) {
     asm volatile("{\n"
@@ -152,9 +152,9 @@ DEVICE void trace_go_on(void) {
 }
 
 /* Fragments and products come in batches: many ldmatrix, then many mma.sync. The first ldmatrix of a batch notes the
- * time in trace_fragments. The first mma.sync behind them writes two records: the products before those ldmatrix, which
+ * time in trace_fragments. The first mma.sync after them writes two records: the products before those ldmatrix, which
  * were the open span, and the fragments, from the noted time until now. Then it opens the span of the products that
- * begin. In code without branches ptxas knows trace_kind, and nothing of this is left but at the first of each batch.
+ * begin. In code without branches ptxas knows trace_kind, and only the first of each batch leaves any code.
  * So trace_kind is set in every call, though it would not have to be. */
 DEVICE void trace_ldmatrix(void) {
     asm volatile("{\n"
@@ -166,7 +166,7 @@ DEVICE void trace_ldmatrix(void) {
                  : "memory");
 }
 
-/* After an mma.sync, which is issued when its fragments are there. batch: this is the first one behind ldmatrix; open:
+/* After an mma.sync, which is issued when its fragments are there. batch: this is the first one after ldmatrix; open:
  * there were products before. */
 DEVICE void trace_mma(void) {
     asm volatile(
@@ -254,7 +254,7 @@ DEVICE void trace_expect(uint32_t bar, int bytes) {
                  : "memory");
 }
 
-/* The thread that starts a load; after it. The first of a phase counts: behind it trace_bytes is 0. */
+/* The thread that starts a load; after it. Only the first of a phase counts: after it trace_bytes is 0. */
 DEVICE void trace_load(uint32_t bar) {
     uint32_t bytes;
     asm volatile("mov.u32 %0, trace_bytes;" : "=r"(bytes)::"memory");
@@ -273,7 +273,7 @@ DEVICE void trace_span(uint32_t kind, uint32_t number, uint32_t begin, uint32_t 
     }
 }
 
-/* A group of wgmma begins with its fence. It stays open until the wait behind its commit, whose record takes it along;
+/* A group of wgmma begins with its fence. It stays open until the wait after its commit, whose record includes it;
  * if one is still open here, there was no such wait, and it gets a record of its own. */
 DEVICE void trace_products_begin(void) {
     uint32_t products, begin, now = trace_clock();

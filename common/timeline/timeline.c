@@ -64,7 +64,7 @@ static void span_add(Row *row, uint64_t begin, uint64_t end, Look look, const Tr
     }
 }
 
-/* The events of a warp, one at a time, and what lies between them. A wait inside an epilogue parts it. */
+/* The events of a warp, one at a time, and the gaps between them. A wait inside an epilogue splits it. */
 static void add_warp_row(Timeline *timeline, int warp, const char *label) {
     const Trace *trace = &timeline->recording->trace;
     uint64_t until = timeline->begin;
@@ -353,7 +353,7 @@ static int count_k_tiles(const Timeline *timeline, int nth, uint64_t *begin) {
     return 0;
 }
 
-/* A CTA of many tiles is cut where the first few are done; another one after so many k-tiles. */
+/* A CTA of many tiles is cut where the first few are done; any other CTA after a number of k-tiles. */
 static uint64_t default_window_end(const Timeline *timeline) {
     uint64_t end = timeline->end;
     if (timeline->parts > 1) {

@@ -12,8 +12,8 @@ uint8_t *fiber_stacks_map(int count, int guarded) {
         return NULL;
     }
     /* Without the guard an overflow would damage the next stack; not fatal if the kernel runs out of mappings. The
-     * lowest stack has one in any case: below it lies other memory. Pages are larger on some kernels for Arm: there a
-     * guard would take the stack above it. */
+     * lowest stack has one in any case, because other memory is below it. Pages are larger on some kernels for Arm:
+     * there a guard would take the stack above it. */
     int guards = sysconf(_SC_PAGESIZE) > FIBER_GUARD_BYTES ? 0 : guarded ? count : 1;
     for (int i = 0; i < guards; i++) {
         (void)!mprotect(fiber_stack(stacks, i) - FIBER_GUARD_BYTES, FIBER_GUARD_BYTES, PROT_NONE);

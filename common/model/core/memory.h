@@ -15,7 +15,7 @@ void *model_alloc_zero(size_t bytes);
 void *model_realloc(void *p, size_t bytes);
 /* Zeroed, and freed with the CTA. */
 void *cta_alloc(Cta *cta, size_t bytes);
-/* p, for `need` things of so many bytes each: as it is, or a larger copy. *capacity: of p, 0 if p is NULL. */
+/* Makes space for `need` elements of `bytes` each: returns p, or a larger copy. *capacity: of p; 0 if p is NULL. */
 void *model_grow(void *p, int need, int *capacity, size_t bytes);
 void *cta_grow(Cta *cta, void *p, int need, int *capacity, size_t bytes); /* in memory of cta_alloc() */
 /* model.c: a CTA has ended. */
@@ -54,7 +54,7 @@ void *global_map(size_t bytes, const char *name, int device);
 void global_unmap(Allocation *at);
 /* Gives the range back; there is no allocation any more. */
 void global_release(void);
-/* The allocation in which p lies, or NULL; `hint`, any number, is the same for calls that mostly find the same one. */
+/* The allocation that contains p, or NULL; calls that mostly find the same allocation pass the same `hint`. */
 enum { GLOBAL_HINTS = 16 };
 extern Allocation *global_last[GLOBAL_HINTS];
 Allocation *global_search(uintptr_t p, uint32_t hint);

@@ -1,8 +1,8 @@
 /* schedule.c - the scheduler.
  *
  * What it picks from: warps that have a ready lane, and agents (asynchronous work that can make a step). A warp keeps
- * running until all its lanes wait. The choice is made on the stack of whoever stops, so that going on to the next
- * thread costs one switch. Everything that is random comes from one generator: policy and seed replay a run. */
+ * running until all its lanes wait. The thread that stops makes the choice on its own stack, so continuing with the
+ * next thread costs one switch. Everything that is random comes from one generator: policy and seed replay a run. */
 #include "schedule.h"
 
 #include <setjmp.h>
@@ -14,9 +14,9 @@
 enum {
     PCT_INTERVAL = 400,      /* scheduling steps between two changes of priority, on average */
     POLL_PATIENCE = 25000,   /* fruitless wake-ups of pollers before this is called a livelock */
-    PAUSE_ODDS = 4,          /* one in so many places that allow a pause makes one */
+    PAUSE_ODDS = 4,          /* one of PAUSE_ODDS places that allow a pause makes one */
     BESIDE_ODDS = 4,         /* ... that let another cluster begin does so */
-    POLL_TURNS = 16,         /* so many questions in vain at several places are a loop */
+    POLL_TURNS = 16,         /* as many failed tests at several places are a loop */
     POLLS_COUNTED = 1 << 14, /* a thread that counts its questions asks so often in vain, the first time in a launch, */
     POLLS_LATER = 1 << 10,   /* ... so often later, */
     POLLS_OF_ALL = 1 << 17,  /* ... and all threads together */
@@ -316,7 +316,7 @@ void thread_block_in(Thread *t, Thread **waiters, Wait wait) {
     thread_block(t, wait);
 }
 
-/* Others are behind in time. */
+/* Is any other thread earlier in time? */
 static int is_ahead(const Thread *t) {
     return (t->warp->ready != 0 && device.order(earliest_lane(t->warp)) < device.order(t)) ||
            (s.ready_count > 0 && device.order(earliest_lane(s.ready[earliest_warp()])) < device.order(t));

@@ -16,7 +16,7 @@ void thread_wake(Thread *t);
 void threads_wake(Thread **waiters);
 /* A place where others may come first, if the policy says so. */
 void thread_pause(Thread *t);
-/* CTAs talk to each other here: the next cluster may begin beside those that run, if the policy says so. */
+/* CTAs talk to each other here: the next cluster may begin next to the running ones, if the policy says so. */
 void clusters_mix(void);
 /* Takes the launch's next cluster, which there must be: its first CTA. CUDA promises no order in which CTAs begin: as
  * many as fit side by side begin in any, and no other before them, so that one that waits for a CTA of a lower number
@@ -58,8 +58,7 @@ void agent_dequeue(Agent *agent);
 
 /* Decides in place of the policy, if there is one. */
 typedef struct {
-    /* Who goes on: the index of one of the threads, or behind them of an agent, which then does all that it has to
-     * do. */
+    /* Which continues: the index of a thread, or `threads` + the index of an agent, which then does all its work. */
     int (*choose)(Thread *const *thread, int threads, Agent *const *agent, int agents);
     void (*queued)(const Agent *agent);            /* there is asynchronous work */
     void (*woken)(const Thread *t);                /* by who is running */
@@ -75,7 +74,7 @@ void thread_give_way(Thread *t);
 void schedule_begin(void);
 void schedule_add_warp(Warp *w);
 /* Runs, on the host's stack, as long as next_cluster() returns 1. stuck(): all threads wait and no asynchronous work is
- * left; it wakes somebody or ends the launch. beside(): begins one more cluster if there is room. */
+ * left; it wakes somebody or ends the launch. beside(): begins one more cluster if an SM is free. */
 void schedule_run(int (*next_cluster)(void), void (*stuck)(void), int (*beside)(void));
 void schedule_end(void);
 

@@ -1,10 +1,10 @@
 /* state.h - the modelled device: clusters, CTAs, warpgroups, warps, threads, and what each mechanism keeps in them.
  *
  * One OS thread runs everything. A CUDA thread is a fiber; a warp is what the scheduler picks; asynchronous work is an
- * agent that the scheduler steps. What a mechanism keeps about a CTA or a thread is a struct of its header, what a file
- * of judge/ or tell/ keeps is one of that file: here is a pointer to it. Nobody but judges and tellers looks behind a
- * mechanism's, nobody else behind theirs. Nothing of this is visible to kernels (model.h) or the harness
- * (model_host.h). */
+ * agent that the scheduler steps. What a mechanism keeps about a CTA or a thread is a struct of its header; what a file
+ * of judge/ or tell/ keeps is a struct of that file. Here is a pointer to each. Only judges and tellers dereference a
+ * mechanism's pointer, and only its own file dereferences a judge's or teller's. Nothing of this is visible to kernels
+ * (model.h) or the harness (model_host.h). */
 #ifndef MODEL_STATE_H
 #define MODEL_STATE_H
 
@@ -23,7 +23,7 @@ typedef struct {
     uint64_t state;      /* what the thread kept */
     const void *asked[POLLS_KEPT];
     int next;               /* in asked[] */
-    int again;              /* questions in vain since it last waited */
+    int again;              /* failed tests since it last waited */
     int in_turn;            /* it waits for a change at any of them, not only at `address` */
     int changed;            /* so often the same question found the same, and the thread had kept something else */
     int counts;             /* ... until the patience of the model was at its end */
@@ -128,7 +128,7 @@ struct Cluster {
 
 /* What stays known of a launch: the next one in its stream may overlap it. */
 typedef struct {
-    uint32_t first, last; /* its clusters have the serials behind `first` */
+    uint32_t first, last; /* its clusters have the serials from first + 1 to last */
     int block, cluster_size, first_block;
     int device;
     const void *stream;
@@ -141,9 +141,9 @@ typedef struct Launch {
     size_t params_bytes;
     const char *name;
     int grid, block, cluster_size, shared_bytes, ctas_per_sm;
-    int overlap; /* it may begin before the one before in its stream has ended */
+    int overlap; /* it may begin before the previous launch of its stream has ended */
     LaunchFacts facts;
-    LaunchFacts before; /* the one before in its stream; last 0: there was none */
+    LaunchFacts before; /* the previous launch of its stream; last 0: there was none */
     int follows;        /* index of that one, if it is one of the set; -1: it is not */
     int next_block, end_block;
     int first_cluster,
@@ -218,7 +218,7 @@ static inline uint32_t random_below(uint32_t n) { return (uint32_t)((random_next
  * same few lines of the L1 cache. The shift of a thread's, in bytes. */
 static inline size_t stack_shift(int thread) { return (size_t)(thread * 7 % 32) * 128; }
 
-/* From the start of the CTA's shared memory, if p lies there. */
+/* Offset of p from the start of the CTA's shared memory, if p is in it. */
 static inline uint32_t shared_offset(const Cta *cta, const void *p) {
     return (uint32_t)((const uint8_t *)p - cta->shared);
 }

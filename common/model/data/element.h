@@ -26,13 +26,13 @@ typedef enum {
 enum { MATRIX_K_BYTES = 32, MATRIX_MAX_K = 32 };
 
 static inline int matrix_is_in_8(MatrixType type) { return type >= MATRIX_E2M1_IN_8 && type <= MATRIX_E3M2_IN_8; }
-/* Of an element, where it lies beside its neighbour. */
+/* Bits of an element where elements are packed. */
 static inline int matrix_bits(MatrixType type) {
     static const uint8_t bits[MATRIX_TYPES] = {16, 16, 8, 8, 32, 4, 4, 6, 6, 8};
     return bits[type];
 }
 static inline int matrix_element_bytes(MatrixType type) { return (matrix_bits(type) + 7) / 8; }
-/* Elements in so many bytes of k. */
+/* Elements in this many bytes of k. */
 static inline int matrix_count(MatrixType type, int bytes) {
     return matrix_is_in_8(type) ? bytes : bytes * 8 / matrix_bits(type);
 }

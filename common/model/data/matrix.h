@@ -78,7 +78,7 @@ static inline int wgmma_chunk_k(MatrixType type, int mn_major, int i) {
 /* Shared-window address of the operand's element (row, k), swizzle and base offset applied. */
 uint32_t wgmma_element_address(const WgmmaDescriptor *descriptor, int mn_major, int row, int k);
 
-/* The same for all chunks: address[2 * rows]. Returns 2 * rows. The caller checks that each address lies in shared
+/* The same for all chunks: address[2 * rows]. Returns 2 * rows. The caller checks that each address is in shared
  * memory before it lets wgmma_operand_load_of() read there. */
 int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int rows, uint32_t *address);
 

@@ -27,7 +27,7 @@ static double power_of_two(int exponent) {
     return x;
 }
 
-/* x without what lies behind so many bits of its fraction. */
+/* x with its fraction cut off after this many bits. */
 static float cut(double x, int bits) {
     uint64_t u;
     memcpy(&u, &x, sizeof u);

@@ -1,9 +1,9 @@
 /* rounding.h - sums as the tensor cores of an H200 make them, bit for bit (tests/conform/inexact.txt).
  *
  * The manual promises nothing but "at least single precision" for most types, and not that for fp8. What was measured:
- * one instruction adds up all products of its 32 bytes of k and the accumulator at once, in fixed point. The unit lies
- * so many bits below the largest exponent among them, where a product's exponent is the sum of its factors'; what lies
- * below the unit is cut off each of them. The sum is then cut off behind the bits that a result has.
+ * one instruction adds up all products of its 32 bytes of k and the accumulator at once, in fixed point. The unit is
+ * a fixed number of bits below the largest exponent among them, where a product's exponent is the sum of its factors'.
+ * Each product is cut off at the unit, and then the sum at the bits of a result.
  *
  *     type             bits below the largest exponent   bits of a result's fraction
  *     e4m3, e5m2       13                                13

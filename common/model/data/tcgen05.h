@@ -1,4 +1,4 @@
-/* tcgen05.h - what the operands of Blackwell's tensor cores say: descriptors, and where an accumulator lies. Section
+/* tcgen05.h - what the operands of Blackwell's tensor cores say: descriptors, and where an accumulator is. Section
  * numbers are of PTX ISA 9.1, 9.7.16. Data functions only. */
 #ifndef MODEL_TCGEN05_H
 #define MODEL_TCGEN05_H
@@ -100,12 +100,12 @@ static inline int tcgen05_registers(Tcgen05Registers shape, int n) {
 static inline int tcgen05_register_lanes(Tcgen05Registers shape) {
     return shape % TCGEN05_PACKED == TCGEN05_32X32B ? 32 : 16;
 }
-/* Columns of a register, and all that they touch. */
+/* Columns of a register, and all columns that they touch. */
 static inline int tcgen05_register_width(Tcgen05Registers shape) { return 1 + shape / TCGEN05_PACKED; }
 static inline int tcgen05_register_columns(Tcgen05Registers shape, int n) {
     return tcgen05_registers(shape, n) * 32 / tcgen05_register_lanes(shape) * tcgen05_register_width(shape);
 }
-/* Register i of a lane: the place from that of the address. The second half of 16x32bx2 lies n columns on.
+/* Register i of a lane: the place from that of the address. The second half of 16x32bx2 is n columns further on.
  * 9.7.16.8.2. */
 static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int lane, int i) {
     const int at[5][2] = {{lane, i},
@@ -117,9 +117,8 @@ static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int
     return (uint32_t)place[0] << 16 | (uint32_t)(place[1] * tcgen05_register_width(shape));
 }
 
-/* tcgen05.cp: rows in shared memory, a descriptor's K-major ones, to so many columns from the address's on, each so
- * many times. So many rows are in neighbouring lanes, the next of them so many lanes apart, and those of the next time.
- * 9.7.16.9.2. */
+/* tcgen05.cp copies K-major rows of a descriptor from shared memory to columns of tensor memory, each row to one or
+ * more lanes. 9.7.16.9.2. */
 typedef struct {
     int rows, columns, times, together, apart, again;
 } Tcgen05CopyPlaces;

@@ -1,11 +1,11 @@
-/* tensor_map.h - what the copy engine does with a tensor map: encode it, and walk a box of it chunk by chunk.
+/* tensor_map.h - what the copy engine does with a tensor map: encode it, and visit a box of it chunk by chunk.
  *
  * Data functions only: no state between calls, no scheduling, no checks of ordering. The model's core calls them; the
  * tests replay vectors recorded on a GPU on them (tests/conform). What an H200 does and the manual does not say:
- *   - A copy must start at a multiple of 16 bytes in dimension 0; any other start traps, wherever the box lies.
+ *   - A copy must start at a multiple of 16 bytes in dimension 0; any other start traps, wherever the box is.
  *   - Loads cut a box off at the tensor's last element. Stores and additions cut it off at the next multiple of 16
  *     bytes: what shared memory holds there overwrites, or is added to, the padding of the row.
- *   - The rows of a box that are narrower than the swizzle pattern lie as far apart as the pattern is wide. */
+ *   - The rows of a box that are narrower than the swizzle pattern are as far apart as the pattern is wide. */
 #ifndef TENSOR_MAP_H
 #define TENSOR_MAP_H
 
@@ -74,7 +74,7 @@ void tensor_map_range(TensorMap *map, const void *base, uint32_t bytes);
 /* NULL if `map` is a tensor map at a 64-byte aligned address, otherwise what is wrong with it (a constant string). */
 const char *tensor_map_fault(const TensorMap *map);
 
-/* Bytes that a load brings to its barrier's tx-count: the full box, whatever lies outside the tensor. */
+/* Bytes that a load brings to its barrier's tx-count: the full box, including what is outside the tensor. */
 uint32_t tensor_box_bytes(const TensorMap *map);
 
 /* Bytes of shared memory from its first to its last: more if the swizzle pattern is wider than a row of the box. */
@@ -86,8 +86,8 @@ uint32_t tensor_box_alignment(const TensorMap *map);
 /* Bytes after which the swizzle pattern repeats: 1 (none), 256, 512 or 1024. */
 uint32_t tensor_swizzle_period(const TensorMap *map);
 
-/* Shared address after the swizzle: the hardware XORs address bits, so the same tile lies differently if it starts
- * elsewhere. `swizzle` as in TensorMap. */
+/* Shared address after the swizzle: the hardware XORs address bits, so the same tile is arranged differently if it
+ * starts elsewhere. `swizzle` as in TensorMap. */
 static inline uint32_t tensor_swizzle_address(uint32_t address, int swizzle) {
     static const uint8_t mask[4] = {0, 1, 3, 7};
     return address ^ (address >> 7 & mask[swizzle]) << 4;
@@ -98,7 +98,7 @@ typedef struct {
     uint32_t offset; /* in shared memory, from the start of the box, after the swizzle; 16-byte aligned */
     int64_t coord[TENSOR_MAX_RANK]; /* of its first element; may lie outside the tensor. 0 beyond the rank */
     uint64_t global;                /* address of its first element, 16-byte aligned; not valid if end is 0 */
-    int end;                        /* so many of its bytes of global memory are read or written */
+    int end;                        /* this many of its bytes of global memory are read or written */
 } TensorChunk;
 
 /* The bytes of global memory that it reads or writes begin here. */

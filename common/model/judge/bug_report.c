@@ -159,7 +159,7 @@ static int has_colour(void) {
            strcmp(terminal, "dumb") != 0;
 }
 
-/* How many bytes of text fit into so many columns: up to the last blank, or the first one if a word is longer. */
+/* The bytes of text that fit into `columns`: up to the last blank, or up to the first if a word is longer. */
 static size_t fitting(const char *text, size_t length, size_t columns) {
     size_t end = columns;
     if (length <= columns) {
@@ -174,7 +174,7 @@ static size_t fitting(const char *text, size_t length, size_t columns) {
     return end;
 }
 
-/* Prints a line: folds what is said, cuts what is quoted. `marked`: its first so many bytes stand out. */
+/* Prints a line: folds text, cuts quoted code. Its first `marked` bytes are highlighted. */
 static void print_line(const char *line, size_t length, size_t columns, size_t marked, const char *mark) {
     const char *end_mark = *mark != '\0' ? "\033[0m" : "";
     size_t blanks = strspn(line, " ");
@@ -192,7 +192,7 @@ static void print_line(const char *line, size_t length, size_t columns, size_t m
     }
 }
 
-/* The first so many lines of a report. The rule stands out, and the labels. */
+/* The first `lines` lines of a report. The rule and the labels are highlighted. */
 static void print_lines(const char *text, int lines) {
     int colour = has_colour();
     size_t columns = (size_t)page_columns();

@@ -134,8 +134,8 @@ static void unsplit(Cells *cells, Chunk *chunk) {
 
 /* ---- an access --------------------------------------------------------------------------------------------------- */
 
-/* Will who comes behind the access be behind e as well? Where few are kept, only those are looked for that are found at
- * once, and where a warp's lanes together know more than one who comes behind. */
+/* Is every access that is ordered after this one also ordered after e? If `few` accesses are kept, only cheap answers
+ * count, and those of a warp whose lanes together know more than a single later access. */
 static inline int is_covered(Actor *a, const Access *e, int overwrites, int few) {
     const Access *mine = &a->access;
     return (e->bytes & ~mine->bytes) == 0 &&
@@ -144,8 +144,8 @@ static inline int is_covered(Actor *a, const Access *e, int overwrites, int few)
                             ((!few || a->warp != NULL) && actor_knows(a, e)))));
 }
 
-/* Judges the access against the others of a cell, and takes out what need not be kept behind it. Returns one of those,
- * free to be used; 0: there is none. */
+/* Checks the access against the others of a cell, and removes those that need not be kept after it. Returns a removed
+ * one, which is free for use; 0: there is none. */
 static uint32_t check_others(Cells *cells, Cell *cell, Actor *a, int overwrites, uintptr_t at, uint32_t size) {
     const int resets = a->access.kind == ACCESS_STORE && a->space == SPACE_GLOBAL;
     int seen = 0; /* by an atomic that this thread knows: older ones are in the order of the word's values before it */
@@ -441,7 +441,7 @@ void cells_global(Actor *actor, const void *pointer, uint32_t size) {
     }
 }
 
-/* What other devices have written must be known to be over by the launches of the device that it lies on. */
+/* Launches of the device that owns the memory must know that other devices' writes to it are complete. */
 static int check_left(const Allocation *a, const Cell *cell, uintptr_t p) {
     int known = order_check_left(a, &cell->write, p);
     for (uint32_t i = cell->others; known && i != 0; i = global.other[i].next) {

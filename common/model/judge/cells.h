@@ -57,7 +57,8 @@ Access shared_writer(const Cta *cta, uint32_t offset);
 /* A barrier lives in these 8 bytes; it does no more: the actor has ended it, and what the bytes hold nobody knows. */
 void shared_set_barrier(Cta *cta, uint32_t offset);
 void shared_end_barrier(Cta *cta, Actor *actor, uint32_t offset);
-/* Offset of p in the thread's own CTA. Reports and stops if it lies elsewhere or [p, p + bytes) leaves it. */
+/* Offset of p in the thread's own CTA. Reports and stops if p is elsewhere or [p, p + bytes) leaves the CTA's memory.
+ * */
 uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site);
 
 #endif

@@ -418,7 +418,7 @@ ON(clock, SYNCWARP) {
 }
 
 void clock_barrier_complete(Clock **arriving, Thread *waiters) {
-    /* All took part in it: it knows all that each of them does. */
+    /* All took part in the barrier, so it knows everything that each of them knows. */
     for (Thread *t = waiters; t != NULL; t = t->next_waiter) {
         thread_begin_with(t, *arriving);
     }
@@ -487,8 +487,8 @@ ON(clock, BULK_WAIT) {
     }
 }
 
-/* A wait makes loads and stores of tensor memory known; a fence behind it, before its thread hands that on, makes them
- * count there. */
+/* A wait makes loads and stores of tensor memory known to its thread; a fence after it, before the thread releases,
+ * makes them count for the threads that acquire. */
 ON(clock, TMEM_WAIT) {
     for (int lane = 0; lane < e->warp->lanes; lane++) {
         Thread *t = &e->warp->thread[lane];

@@ -3,13 +3,13 @@
  * The rule is happens-before: an access may follow another one to the same bytes, one of them a write, only if its
  * thread knows the other's epoch (clock.h; world.h between clusters). The epoch of asynchronous work is that of its
  * completion, so the verdict does not depend on when the work really happened. A thread must also know its own copies:
- * program order does not hold them together, nor does a group those in it. Between the generic and the async proxy a
- * fence must lie, too.
+ * neither program order nor a common group orders them. Between the generic and the async proxy there must be a fence,
+ * too.
  *
- * A launch that overlaps the one before looks at that one's accesses: all threads of it are in order behind
- * grid_dependency_wait(). In a chain of layers, what is in the memory of a device belongs to its stream. So another
- * device may write there only when it knows that a launch of that device has begun, and a launch may end only when it
- * knows such writes to be over. */
+ * The accesses of a launch that overlaps the previous one are checked against the previous launch's: they are ordered
+ * after those only past grid_dependency_wait(). In a chain of layers, what is in the memory of a device belongs to its
+ * stream. So another device may write there only when it knows that a launch of that device has begun, and a launch may
+ * end only when it knows that such writes are complete. */
 #include "order.h"
 
 #include <stdio.h>
@@ -105,8 +105,8 @@ static int reach(const Actor *a, const Access *before) {
            device_with(before->serial) == device_of(a->thread);
 }
 
-/* What a thread of another CTA has written: has this CTA, whose copy engine or tensor cores want it, executed a fence
- * behind that? A fence is for the async proxy of its own CTA. */
+/* A thread of another CTA has written, and this CTA's copy engine or tensor cores access it: has this CTA executed a
+ * fence after the write? A fence orders the async proxy of its own CTA. */
 static int fenced_here(const Actor *a, const Access *before) {
     const Cta *cta = a->thread->cta;
     return a->space != SPACE_SHARED || cta->cluster->size == 1 || !(before->flags & WRITES) ||
@@ -114,15 +114,15 @@ static int fenced_here(const Actor *a, const Access *before) {
            clock_tick(cta->clock->fenced, before->component).known >= before->epoch;
 }
 
-/* What the copy engine of another device has written, this one's reads in order only behind a fence: the order between
- * the two is a flag's, which is read through the generic proxy. PTX 8.9.4. */
+/* This device's copy engine reads in order what another device's has written only after a fence, because the flag that
+ * orders the two is read through the generic proxy. PTX 8.9.4. */
 static int is_of_another_device(const Actor *a, const Access *before) {
     return a->space == SPACE_GLOBAL && device.devices > 1 && (before->flags & WRITES) && (a->access.flags & READS) &&
            device_with(before->serial) != device_of(a->thread);
 }
 
-/* Is it not enough to know that the access before is over? What is written comes behind reads, and behind copies that
- * have come; behind stores only if they have been released to this thread. */
+/* Is it not enough to know that the earlier access is complete? It is for a write after reads, and after copies that
+ * have landed. After stores, the stores must have been released to this thread. */
 static int needs_release(const Access *mine, const Access *before) {
     return (before->flags & WRITES) && ((mine->flags & READS) || before->component == before->issuer);
 }
@@ -133,18 +133,18 @@ static ModelRule race_of(const Actor *a, const Access *before) {
                                                                  : spaces[a->space].second_write;
 }
 
-/* tcgen05 of another thread is in order only between fences: before_thread_sync, which a commit has in it, before what
- * orders the two, after_thread_sync behind it. PTX 9.7.16.6.3 and 9.7.16.6.4. */
+/* tcgen05 of another thread is in order only between fences: before_thread_sync, which a commit contains, before what
+ * orders the two, and after_thread_sync after it. PTX 9.7.16.6.3 and 9.7.16.6.4. */
 static ModelRule rule_of_tensor(Actor *a, const Access *before) {
     const int mine = a->access.kind, other = before->kind;
-    /* Of a pair: allocations wait for each other, and so do those who free; but who frees must know that the other has
-     * got its columns, whoever uses them otherwise has their address. */
+    /* In a pair, allocations wait for each other, and so do deallocations. A thread that frees must know that the other
+     * CTA has its columns; any other user has their address. */
     if (mine == ACCESS_TMEM_ALLOC ||
         (mine == ACCESS_TMEM_DEALLOC ? other == ACCESS_TMEM_DEALLOC : other == ACCESS_TMEM_ALLOC)) {
         return RULE_COUNT;
     }
     const Thread *t = a->thread, *issuer = component_owner(t->cta->cluster, before->issuer)->thread;
-    /* A product comes behind the copies of its thread. PTX 9.7.16.6.2. */
+    /* A product is ordered after the copies of its thread. PTX 9.7.16.6.2. */
     if (other == ACCESS_TCGEN05_CP && mine > ACCESS_TCGEN05_CP && issuer == t) {
         return RULE_COUNT;
     }
@@ -214,7 +214,7 @@ static const char *issuer_text(const Access *e, char *text) {
     return text;
 }
 
-/* What lies at `at` of the actor's space. */
+/* The tag of what is at `at` in the actor's space. */
 static Tag tag_at(const Actor *a, uintptr_t at) {
     return a->space == SPACE_SHARED   ? provenance_of(a->cta, (uint32_t)at)
            : a->space == SPACE_GLOBAL ? tag_of_global((const void *)at)
@@ -248,9 +248,10 @@ static void find(const Actor *a, ModelRule rule, const Access *before, int read_
 
 void order_find(const Actor *a, ModelRule rule, uintptr_t at, uint32_t size) { find(a, rule, NULL, 0, at, size); }
 
-/* A read and a write are in no order, and the read came first in this run. Was it too early, for what is being written?
- * For certain, if nothing had been written before. And if a load comes behind all that the reader did before this read,
- * and behind its first read of what was there: then the second one belongs to the next lap. */
+/* A read and a write are in no order, and the read came first in this run. Was the read too
+ * early, for the data being written? Certainly if nothing had been written before. Also if a load is ordered after
+ * everything that the reader did before this read, and after its first read of the old data: then this read belongs to
+ * the next lap. */
 static int is_early_read(Actor *a, const Access *before) {
     Access first = *before, start = *before;
     first.epoch = before->again;
@@ -406,7 +407,7 @@ static void report_missing(const struct Finding *f, const char *who) {
     }
 }
 
-/* A box that reaches into the next element, mostly the next stage, of the array in which it lies, or behind it. */
+/* A box that extends into the next element of its array, mostly the next stage, or past the array. */
 static void report_size(const struct Finding *f) {
     enum { MOST_MEMBERS = 64 };
     static ModelMember list[MOST_MEMBERS];

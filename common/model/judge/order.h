@@ -1,5 +1,5 @@
-/* order.h - the judge of order: is an access in order behind those to the same bytes before it? For cells.c, which
- * remembers accesses, and the judges of the instructions that make them. */
+/* order.h - the judge of order: is an access ordered after the earlier accesses to the same bytes? For cells.c, which
+ * remembers accesses, and for the judges of the instructions that make them. */
 #ifndef ORDER_H
 #define ORDER_H
 
@@ -62,9 +62,8 @@ static inline int actor_shares(const Actor *a, const Access *e, Aspect aspect) {
 int actor_finds(Actor *a, const Access *e);
 static inline int actor_knows(Actor *a, const Access *e) { return actor_shares(a, e, KNOWN) || actor_finds(a, e); }
 
-/* Is the access, of `size` bytes from `at` in its space, in order behind `before`? What is not is found, and reported
- * by
- * order_settle(): what is nearest to the cause first. Call that when the instruction is done. */
+/* Is the access, of `size` bytes from `at` in its space, ordered after `before`? If not, this is a finding, which
+ * order_settle() reports, the one nearest to the cause first. Call order_settle() at the end of the instruction. */
 void order_judge(Actor *a, const Access *before, uintptr_t at, uint32_t size);
 static inline int is_after(const Access *e, const Epoch *epoch) {
     return e->component != epoch->component || e->epoch > epoch->epoch || e->serial != epoch->serial;
@@ -95,9 +94,8 @@ extern OrderRange order_now;
 /* A write to the memory of another device, whose launch must be known to have begun; an access before a launch that it
  * overlaps has ended. */
 void order_check_launches(Actor *a, uintptr_t p);
-/* A launch of the device that memory lies on has ended: is this access from elsewhere known to be over? Reports it if
- * not.
- */
+/* A launch of the device that memory lies on has ended: does it know that this access of another
+ * device is complete? Reports the access if not. */
 int order_check_left(const Allocation *a, const Access *e, uintptr_t p);
 
 #endif

@@ -300,9 +300,9 @@ static void tell_repeated(const Thread *t) {
     }
 }
 
-/* The phase completes, or nothing is left to come of it but the bytes of loads that have started. If a wait for the
- * phase before does not come before that, and one of them was a second look behind what hands that phase on, that
- * thread has not advanced its phase. */
+/* The phase completes, or lacks only the bytes of loads that have started. If a wait for the previous phase is not
+ * ordered before this, and it was the thread's second wait for that phase although the thread has released it since,
+ * the thread has not advanced its phase. */
 static void check_repeated(const Barrier *b, const Clock *released) {
     const BarrierFacts *f = b->facts;
     const Passed *repeated = NULL;
@@ -354,8 +354,8 @@ static void note_arrival(Thread *t, BarrierFacts *f, unsigned long long phase, S
     f->arrival[f->arrivals++ % ARRIVAL_HISTORY] = (Deed){.thread = t, .site = site, .phase = phase};
 }
 
-/* What an arrival hands on. To threads of another CTA it is what was written only by .cluster scope, of the arrival and
- * of the wait; else, that the reads and the asynchronous work before it are over. */
+/* What an arrival releases. Threads of another CTA get the writes only if arrival and wait have .cluster scope.
+ * Otherwise they learn only that the reads and the asynchronous work before the arrival are complete. */
 static void release(Thread *t, const Barrier *b, Scope scope) {
     BarrierFacts *f = b->facts;
     const int remote = t->cta != b->cta;
@@ -407,8 +407,8 @@ static const char *copies_arrive_text(GroupKind group) {
     return group == GROUP_COPIES ? "cp.async.mbarrier.arrive" : "tcgen05.commit";
 }
 
-/* The arrival says that the copies are over, and comes after all that came before the thread asked for it; but it
- * releases nothing that the thread has written itself. */
+/* The arrival says that the copies are complete, and is ordered after everything that the thread did before it
+ * requested the arrival; but it releases nothing that the thread has written itself. */
 ON(phases, MBARRIER_COPIES) {
     Thread *t = e->thread;
     Barrier *b = e->barrier;
@@ -473,15 +473,15 @@ static void note_load(const Barrier *b, Thread *t) {
     deed_add(b, &f->loads, (Deed){.thread = t, .known = clock_ref(t->clock->base), .epoch = thread_epoch(t)});
 }
 
-/* A multicast goes to another CTA: its issuer knows that the phase which it is behind is complete here, but not there.
- * Then a release is missing, of which the order of the copies tells. */
+/* A multicast goes to another CTA: its issuer knows that the previous phase is complete here, but not there. Then
+ * a release is missing, which the check of the copies' order reports. */
 static int lacks_release(const Thread *t, const Barrier *b, uint32_t meant) {
     int at = t->cta->mbarriers->at[b->offset / BARRIER_BYTES];
     const Barrier *own = at != 0 ? t->cta->mbarriers->list[at - 1] : b;
     return own != b && thread_newest(t, own->facts->component).known > meant;
 }
 
-/* A load of so many bytes that this barrier counts. */
+/* A load of `bytes` that this barrier counts. */
 static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what, Site site) {
     BarrierFacts *f = b->facts;
     note_load(b, t);
@@ -610,8 +610,8 @@ ON(phases, MBARRIER_COMPLETE) {
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* Has the thread come round to this barrier? Since its last look at it, it has waited for others of its array: for one,
- * or, if that look was a question ahead of its time, for all for which it ever waits. */
+/* Has the thread wrapped around to this barrier? That is: since its last wait or test here, it has waited at another
+ * barrier of the array; or, if that was an early test, at all barriers of the array at which it ever waits. */
 static int has_come_round(const Thread *t, const Barrier *b, const LastWait *last) {
     const CtaBarriers *all = b->cta->mbarriers;
     int others = 0, since = 0;
@@ -635,8 +635,8 @@ static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
             thread_knows(t, thread_component(f->load.thread), f->load.epoch));
 }
 
-/* Has it handed on something since, and come round to this barrier? Then it is one unless the next phase cannot
- * complete before this look is over, which check_repeated() and check_passed() see. */
+/* Has the thread released something since, and wrapped around to this barrier? Then this is a repeated wait, unless the
+ * next phase cannot complete before this wait ends, which check_repeated() and check_passed() find out. */
 static int looks_again(const Thread *t, const Barrier *b, const LastWait *last) {
     int handed_on =
         last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products->groups;
@@ -678,7 +678,8 @@ static int is_unaware(const Thread *t, const Barrier *b, int others) {
 
 ON(phases, LAUNCH_BEGIN) { device.is_unaware = is_unaware; }
 
-/* A parity tells a phase from the next one only: who waits for one must know that the one before is complete. */
+/* A parity distinguishes a phase only from the next one: a thread that waits must know that the previous is complete.
+ * */
 static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parity, Site site) {
     unsigned long long phase = (b->phase & 1) == parity ? b->phase : b->phase - 1; /* that ends this wait */
     if (b->phase > 0 && clock_tick(t->clock->base, b->facts->component).known < phase && phases_known(t, b) < phase) {

@@ -27,7 +27,7 @@ typedef struct {
     uint32_t arrivals;           /* that it had made, at any barrier */
     uint32_t order;              /* as above */
     Site site;
-    int repeats; /* the thread looks at the same phase again, behind what hands it on */
+    int repeats; /* the thread waits for the same phase again, after it has released that phase */
 } LastWait;
 
 /* What a thread has done at a barrier: announced bytes, started a load or asked for an arrival of its copies,
@@ -46,8 +46,8 @@ typedef struct {
     int count, capacity;
 } Deeds;
 
-/* A load that a thread has started, or copies that are to arrive: known to be over by this value of the component, a
- * phase from 1 or a group; and the waits that the thread had behind it. */
+/* A load that a thread has started, or copies that are to arrive: known to be complete by this value of the
+ * component, a phase from 1 or a group; and the waits that the thread had made by then. */
 typedef struct {
     Component component;
     uint32_t value, waits;
@@ -56,7 +56,7 @@ typedef struct {
 /* Of a barrier. */
 typedef struct BarrierFacts {
     Component component; /* its clock value: phases completed */
-    /* What the arrivals of this phase release; what the last completed one released, and the one before. */
+    /* What the arrivals of this phase release; what the last completed phase released, and the phase before that. */
     Clock *arriving, *released, *before;
     /* The same, for waits of .cta scope, if another CTA has arrived by .cluster scope; NULL: the same. */
     Clock *arriving_near, *released_near;
@@ -71,7 +71,7 @@ typedef struct BarrierFacts {
     Deeds loads; /* of this phase, one of each thread */
 
     unsigned long long observed; /* phases that some thread has seen complete */
-    /* Waits that this phase has let through: they must be over when it completes, or the parity has come round. */
+    /* Waits that this phase has let through: they must end before it completes, because then the parity repeats. */
     Passed *passed;
     int passed_count, passed_capacity;
     LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */

@@ -409,7 +409,7 @@ ON(provenance, STACK_STORE) {
     for (uintptr_t address = begin; address < (uintptr_t)e->p + e->size; address += 4) {
         MatrixTag *tag = matrix_tag(w, (const void *)address, 0);
         if (tag != NULL) {
-            /* The place in the table stays taken: others may lie behind it. */
+            /* The place in the table stays occupied: a search may have to pass it. */
             memset(tag->tag, 0, sizeof tag->tag);
             tag->regular = 0;
         }

@@ -201,7 +201,7 @@ static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
                                     mn_major, rows, p->site);
 }
 
-/* Columns of a lane, not as a product's D: such a product comes there only behind a commit. */
+/* Columns of a lane that are not a product's D. A product may use them only after a commit. */
 static void access_other(Cta *cta, Actor *actor, int lane, int column, int columns) {
     cells_tensor(cta, actor, lane, column, columns);
     memset(&cta->tmem_facts->accumulator[lane / 16][column], 0, (size_t)columns * sizeof(uint32_t));

@@ -43,10 +43,10 @@ ON(transfers, BULK_WAIT) { report_negative(RULE_TMA_OPERAND, e->site, "bulk_wait
 
 /* ---- shared memory of other CTAs --------------------------------------------------------------------------------- */
 
-/* What the places of so many bytes are multiples of. */
+/* Addresses of accesses of `size` bytes are multiples of this. */
 static uint32_t unit_of(uint32_t size) { return size == 0 ? 1 : size < CHUNK_BYTES ? size : CHUNK_BYTES; }
 
-/* Where the access lies in CTA `rank`. */
+/* The offset of the access in CTA `rank`. */
 static uint32_t check_place(Thread *t, int rank, const void *p, uint32_t size, const char *what, Site site) {
     uint32_t offset = shared_bounds(t, p, size, what, site);
     MISUSE_IF(offset % unit_of(size) != 0, RULE_ALIGNMENT, site, 1, "%s of %u bytes at byte %u of shared memory", what,
@@ -207,7 +207,7 @@ static int is_local(Thread *t, const TensorMap *map) {
     return 1;
 }
 
-/* Map, box and coordinates; returns where the box lies in shared memory. */
+/* Map, box and coordinates; returns the offset of the box in shared memory. */
 static uint32_t check_copy(const TmaCopy *copy, const char *(*fault_of)(const TensorMap *, const int *)) {
     const char *what = copy->what;
     check_map(copy->map, copy->rank, what, copy->site);

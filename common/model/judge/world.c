@@ -16,11 +16,10 @@ typedef struct FenceClock {
     World *world; /* made of it when a relaxed write releases it; NULL: not yet */
 } FenceClock;
 
-/* What is handed on reaches the threads of a device, or of all. */
+/* A release reaches the threads of one device, or of all devices. */
 enum { EVERYWHERE = DEVICE_LIMIT, REACHES };
 
-/* The value that a word has been given, and what was handed on with it so far: to all devices, and to that of the
- * writer. */
+/* A value that a word had, and what had been released with it by then: to all devices, and to the writer's. */
 typedef struct Raise {
     uint32_t value;
     World *system, *near; /* may be NULL */
@@ -184,7 +183,7 @@ ON(world, CTA_BEGIN) {
     clock_unref(clock);
 }
 
-/* The next launch in the stream is behind all that the CTA's cluster has done, and knows what its threads knew. */
+/* The next launch of the stream is ordered after everything that the CTA's cluster did, and knows what it knew. */
 static void hand_to_stream(const Cta *cta) {
     Launch *l = launch_of(cta);
     World *mine = world_new(1);
@@ -331,8 +330,7 @@ ON(world, ATOMIC_DONE) {
         (Raise){e->after, world_ref(word->on[EVERYWHERE]), world_ref(word->on[device_of(t)]), device_of(t)};
 }
 
-/* What the thread hands on, as far as the scope reaches, with a write of this order; NULL: nothing. The caller's to
- * unref. */
+/* What the thread releases, within this scope, with a write of this order; NULL: nothing. The caller unrefs it. */
 static World *handed_on(Thread *t, MemoryOrder order, Scope scope) {
     FenceClock *fence = t->clock->fence[scope];
     if (order & ORDER_RELEASE) { /* what the thread knows now; its later accesses are not part of it */

@@ -151,7 +151,7 @@ void barriers_thread_exit(Thread *t) {
             }
         }
     }
-    /* It waits for all that have not returned: who has arrived and returned is no longer among those. */
+    /* It waits for all threads that have not returned; a thread that has arrived and returned no longer counts. */
     Cluster *cluster = cta->cluster;
     ClusterBarrier *b = cluster->barrier;
     b->arrived -= t->barriers->cluster_arrived && t->barriers->cluster_generation == b->generation;

@@ -41,8 +41,8 @@ static const uint32_t *word_at(const Thread *t, const void *p) {
     return (uintptr_t)p % 4 == 0 && (in_shared || global_find((uintptr_t)p, 0) != NULL) ? p : NULL;
 }
 
-/* The thread asks for a change of the word, in vain so far: in a loop it lets others run. wanted: what it waits for;
- * NULL: only the kernel knows. */
+/* The thread has tested the word without success: in a loop, it lets others run. wanted: the value it waits for; NULL:
+ * only the kernel knows. */
 static void poll(Thread *t, const void *p, const char *what, const int *wanted, Site site) {
     if (poll_again(t, p, version, 0)) {
         const uint32_t *word = word_at(t, p);
@@ -68,7 +68,7 @@ static uint32_t result_of(ModelAtomic op, uint32_t before, uint32_t value, uint3
     }
 }
 
-/* A lock that is taken, or a counter that is read by adding nothing: whoever asks for it in a loop polls. */
+/* A lock that is taken, or a counter that is read by adding 0: a thread that does this in a loop polls. */
 static int is_vain(const Thread *t, ModelAtomic op, const void *p, uint32_t value, uint32_t expected) {
     const uint32_t *word = word_at(t, p);
     return word != NULL && (op == MODEL_EXCHANGE || op == MODEL_CAS || (op == MODEL_ADD && value == 0)) &&

@@ -6,7 +6,7 @@
 #include "../core/types.h"
 
 /* Kinds of groups: GROUP(id, the copies in it, what closes it, what waits for it: names in reports). A thread has one
- * open group of each kind, and waits until at most so many closed ones are unfinished. */
+ * open group of each kind, and waits until at most N closed groups are unfinished. */
 #define GROUPS(GROUP)                                                       \
     GROUP(COPIES, "cp.async", "commit_group", "cp.async.wait_group")        \
     GROUP(READS, "TMA store", "bulk_commit_group", "bulk_wait_group_read")  \

@@ -12,7 +12,7 @@
 enum { NO_ODDS = 8 };
 
 typedef struct {
-    uint32_t yes; /* YES or NO: whatever else lies there is no answer */
+    uint32_t yes; /* YES or NO: any other value is no answer */
     uint32_t first_cta;
     uint32_t none[2];
 } Answer;

@@ -1,4 +1,4 @@
-/* mbarrier.c - see mbarrier.h. The state is kept beside the 8 bytes that stand for it in shared memory. */
+/* mbarrier.c - see mbarrier.h. The state is kept outside the 8 bytes that represent it in shared memory. */
 #include "mbarrier.h"
 
 #include <stdio.h>

@@ -52,7 +52,7 @@ static inline void access_at(const void *p, uint32_t size, int write, const void
     }
 }
 
-/* Apart, so that nothing is to be done behind the access in the others. */
+/* A function of its own, so that the others end with their access. */
 static __attribute__((noinline, cold)) void misaligned(const void *p, uint32_t size, int write,
                                                        const void *return_address) {
     access_at(p, size, write, return_address);
@@ -82,8 +82,8 @@ static inline void plain_access(const void *p, uint32_t size, int write, uint32_
 #define PLAIN_SIZES(ACCESS, name, write) \
     ACCESS(name, 2, write) ACCESS(name, 4, write) ACCESS(name, 8, write) ACCESS(name, 16, write)
 
-/* A struct of two words of 8 bytes is accessed as 16 bytes, and need not be a multiple of 16: of a vector that lies so,
- * the processor tells (judge/fault.c). What begins with "unaligned_" says that it may lie anywhere. */
+/* A struct of two words of 8 bytes is accessed as 16 bytes, and need not be a multiple of 16: the processor
+ * reports such a vector (judge/fault.c). A name that begins with "unaligned_" says that any address is allowed. */
 #define ALIGNMENT_OF(name, bytes) (#name[0] == 'u' ? 1 : (bytes) < 8 ? (bytes) : 8)
 #define ACCESS(name, bytes, write)                                                             \
     void __tsan_##name##bytes(void *p) {                                                       \

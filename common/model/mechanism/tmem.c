@@ -61,7 +61,7 @@ void tmem_free(Cta *cta) {
     free(tmem->word);
 }
 
-/* The first of so many free columns; -1: there are none. */
+/* The first of `columns` free columns in a row; -1: there are none. */
 static int find_columns(const CtaTmem *tmem, int columns) {
     for (int first = 0; first + columns <= TMEM_COLUMNS; first += TMEM_LEAST) {
         int n = 0;

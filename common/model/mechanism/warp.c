@@ -9,7 +9,7 @@
 
 void collectives_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, collective); }
 
-/* The instruction in progress changes places with the i-th of the others; with a free place, if i is behind the
+/* The instruction in progress changes places with the i-th of the others, or with a free place if i is past the
  * last. */
 static void exchange(WarpCollective *m, int i) {
     WarpPart now = warp_part(m, -1), other = {.arrived = 0};
@@ -49,7 +49,7 @@ static void turn_to(WarpCollective *m, uint32_t mask, int lane) {
 static _Noreturn __attribute__((noinline)) void post_apart(Thread *t, WarpInstruction instruction, uint32_t mask,
                                                            Site site) {
     POST(WARP_APART, .thread = t, .instruction = instruction, .mask = mask, .site = site);
-    abort(); /* whoever hears it ends the launch */
+    abort(); /* the handler of the signal ends the launch */
 }
 static __attribute__((noinline)) void post_together(Warp *w) { POST(WARP_TOGETHER, .warp = w); }
 
@@ -108,7 +108,7 @@ void model_syncwarp(uint32_t mask, const char *here) {
     }
 }
 
-/* PTX 9.7.9.6: which lane a lane reads; its own if that one lies outside of its part of the warp. */
+/* PTX 9.7.9.6: which lane a lane reads; its own if that lane is outside its part of the warp. */
 static int source_of(ModelShuffle how, int lane, int operand, int width) {
     int first = lane & -width, last = first + width - 1, b = operand & 31;
     int from = how == MODEL_SHFL_INDEX ? first | (b & (width - 1))

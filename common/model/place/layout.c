@@ -47,7 +47,7 @@ typedef struct {
     const uint8_t *at, *next;
 } Entry;
 
-/* The abbreviation with this code, behind its code. */
+/* The abbreviation with this code: what follows the code. */
 static Bytes abbreviation(const Unit *unit, uint64_t code) {
     Bytes table = dwarf_section(".debug_abbrev");
     dwarf_skip(&table, unit->abbreviations);
@@ -146,7 +146,7 @@ static uint64_t type_size(const Unit *unit, uint64_t type, int depth) {
                                                                    : entry.size;
 }
 
-/* Appends what lies at `offset` of the type. */
+/* Appends the name of the member at `offset` of the type. */
 static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *joint, char *text, size_t size,
                  int depth) {
     Entry entry = type_entry(unit, type);

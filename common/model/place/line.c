@@ -45,7 +45,7 @@ typedef struct {
     Bytes program;
 } Unit;
 
-/* Reads one unit and moves *all behind it; 0 if there is none or it is of a form not known here. */
+/* Reads one unit and moves *all past it; 0 if there is none or it is of a form not known here. */
 static int read_unit(Bytes *all, Unit *unit) {
     Bytes b;
     int version = dwarf_unit(all, &b);
@@ -126,8 +126,8 @@ static int is_code(Site site) { return site >= device.image.code_begin && site <
 
 static const char *literal(Site site) { return (const char *)(device.image.base + site); }
 
-/* The i-th of a list of names from 1 on, which moves behind it; empty if there are fewer. Behind a file's name stand
- * three numbers, of which the first is its directory. */
+/* The i-th of a list of names from 1 on, which is moved past it; empty if there are fewer. Three numbers
+ * follow a file's name, of which the first is its directory. */
 static const char *name_at(Bytes *list, uint64_t i, int numbers, uint64_t *directory) {
     const char *name = "";
     for (; i > 0 && *(name = dwarf_string(list)) != '\0'; i--) {

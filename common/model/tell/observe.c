@@ -34,7 +34,7 @@ ON(observe, LAUNCH_END) { /* the kernel has named its shared memory */
     seen->shared_variable = device.launch->shared_variable;
 }
 
-/* Adds a fact to a list if there is room, and no other has the same `key` bytes at its begin. */
+/* Adds a fact to a list if there is space, and no other fact begins with the same `key` bytes. */
 static void note(void *list, int *count, int most, const void *fact, size_t bytes, size_t key) {
     int i = 0;
     while (i < *count && memcmp((char *)list + (size_t)i * bytes, fact, key) != 0) {

@@ -155,7 +155,7 @@ ON(steps, CONFIGURED) {
     memset(sm, 0, sizeof sm);
 }
 
-/* A launch begins when the one before has ended on all SMs; one that may overlap it, where an SM is free. */
+/* A launch begins when the previous one has ended on all SMs; if it may overlap that, when an SM is free. */
 static void launch_follows(void) {
     uint64_t end = 0;
     for (int i = 0; i < MAX_SMS; i++) {
