@@ -7,7 +7,7 @@
 #
 # Variables: DEBUG=1 (bounded barrier waits, see common/device/mbarrier.h), V=1 (show the commands), NVCC=path (empty:
 # do without), CC, CFLAGS, LDFLAGS, ARGS="options of the program that run-07, bench or check-gpu starts", STEP=2 (of a
-# chapter with steps: for NN, run-NN, diff-NN, break-NN and profile-NN).
+# chapter with steps: for NN, run-NN, diff-NN and profile-NN).
 
 MAKEFLAGS += --no-builtin-rules
 # As many jobs as there are processors, unless -j says otherwise; a make that another one has started takes that one's.

@@ -7,7 +7,6 @@ use Cwd 'getcwd';
 use File::Basename 'dirname';
 use File::Path qw(make_path remove_tree);
 use File::Temp 'tempdir';
-use Steps;
 our %NOUN;
 
 # ---- building --------------------------------------------------------------------------------------------------------
@@ -157,23 +156,8 @@ sub shown {
     return ($said, $? >> 8);
 }
 
-# in_step(PATCH, STEP): the same patch of a step of its chapter, if the lines that it changes are there.
-sub in_step {
-    my ($p, $step) = @_;
-    my @steps = Steps::of($p->{source}) or fail(2, "STEP=$step: chapter $p->{number} has no steps");
-    my @these = map {
-        my $one = $_;
-        my $copy = { %$p, source => $one->{file}, title => $one->{id}, build => "$p->{build}_step_$one->{number}", step => $one->{number},
-            diff => $p->{diff} =~ s/\Q$p->{source}\E/$one->{file}/gr, head => { %{ $p->{head} }, run => [ value($p, 'run') =~ s/--variant \S+ *//r ] } };
-        eval { changed($copy, \&contents) } ? $copy : ();
-    } @steps[ 0 .. $#steps - 1 ];
-    my ($chosen) = grep { $_->{step} eq $step } @these, { %$p, step => scalar @steps };
-    return $chosen // fail(2, "BUG=$p->{name} STEP=$step: the lines that it changes are in no step $step; they are in "
-        . join ', ', map({ "step $_->{step}" } @these), 'the chapter itself');
-}
-
 sub break_chapter {
-    my ($number, $bug, $on, $step) = @_;
+    my ($number, $bug, $on) = @_;
     if (!defined $bug || $bug eq '') {
         my @bugs = all('bugs', $number);
         printf "%-42s %s\n", $_->{name}, value($_, 'lesson') for @bugs;
@@ -181,7 +165,6 @@ sub break_chapter {
         return 0;
     }
     my $p = one_of('bugs', $number, $bug, 'BUG');
-    $p = in_step($p, $step) if ($step // '') ne '';
     $on = stage($on);
     my ($run, $verdict) = (value($p, 'run'), value($p, 'verdict'));
     my $expected = $verdict || 'nothing: the patch has no line "# verdict: "';

@@ -51,7 +51,7 @@ sub written { return Patches::contents("$tree/my/$_[0].cu") }
 # without_run(TEXT): but for the line that says how to run it.
 sub without_run { return $_[0] =~ s/^ \* Run .*\n//mr }
 
-for my $p (@labs) {
+for my $p (looked_at('labs')) {
     my ($said, $status) = lab($p->{number});
     is($status, 0, "make lab-$p->{number}");
     like($said, qr{\Amy/$p->{title}\.cu\n.*GAP 1 to GAP \d.*\n.*make check-$p->{number}\n\z}s, 'says what to do');
@@ -110,7 +110,7 @@ for my $p (@elsewhere) {
 # ---- an exercise
 
 unlink glob "$tree/my/*";
-for my $p (Patches::all('exercises')) {
+for my $p (looked_at('exercises')) {
     ($said, $status) = lab("$p->{number} '' '' $p->{name}");
     is($status, 0, "EX=$p->{name}");
     like($said, qr{^my/$p->{title}\.cu.*make check-$p->{number} EX=$p->{name}\n\z}s, 'says what to do');

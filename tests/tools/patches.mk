@@ -32,21 +32,16 @@ $(CHAPTERS:%=$(B)/patches/%): $(B)/patches/%: $(B)/patches/main_%.o $(B)/model/%
 	$(Q)$(PATCH_LINK) $(filter %.o,$^) $(LIBS) -o $(NEW) $(renamed)
 test: $(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o)
 
-##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; STEP=2: in that step; without BUG: list the bugs
+##learn make break-07 BUG=name|put that bug into chapter 07, build the copy and run it on the model; ON=gpu: on the GPU; without BUG: list the bugs
 ##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 ##learn make exercise-07|list the exercises of chapter 07, with a hint for each
 ##learn make solve-07 EX=name|show the solution of an exercise, build it and run it on the model; ON=gpu: on the GPU
 ##learn make lab-07|write my/07_warp_specialized.cu, the chapter with gaps; EX=name: for that exercise; RULE=name: to provoke that report; BUG=name: to fix that bug
-# Of the step that STEP chooses, where it is not the chapter itself, what a bug in it needs.
-step_needs = $(foreach s,$(filter $(STEP_PROGRAMS),$(call step_of,$(1),$(STEP))),\
-    $(B)/patches/main_$(call step_id,$(s)).o \
-               $(if $(filter gpu,$(ON)),$(B)/harness/main_$(call step_id,$(s)).o))
 # $(1): chapter, $(2): its number
 define patch_rules
 .PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
-break-$(2): $(if $(BUG),$(call patch_needs,$(1)) \
-        $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))) $(if $(STEP),$(call step_needs,$(2))))
-	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)' '$$(STEP)'
+break-$(2): $(if $(BUG),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
+	@$(PATCHES) break $(2) '$$(BUG)' '$$(ON)'
 map-$(2): $(call patch_needs,$(1))
 	@$(PATCHES) map $(2) '$$(BUG)' $$(ARGS)
 exercise-$(2):

@@ -1,7 +1,6 @@
 #!/usr/bin/perl
 # Does each step of 02, 04 and 08 add one idea, in few lines, with a title and a reason? And do the other chapters stay
-# as close to the chapter before as they were? `make diff-NN`, `make NN STEP=k` and `make break-NN STEP=k` are tried
-# too.
+# as close to the chapter before as they were? `make diff-NN` and `make NN STEP=k` are tried too.
 use strict;
 use warnings;
 use lib 'tests/tools';
@@ -61,9 +60,7 @@ is_deeply([ grep { index("\n$new_text", "\n$_\n") < 0 } $said =~ /^\+\+\+ .*?\n(
     'lines that both files have are shown as the new one has them');
 is_deeply([ $said =~ /^[-+ ] \* (What is new|What holds it back|Run)\b/mg ], ['What holds it back'], 'of the comment at the top, what holds it back');
 for ([ 'make -s 06 STEP=1', 'STEP=1: chapter 06 has no steps' ], [ 'make -s diff-03 STEP=2', 'STEP=2: chapter 03 has no steps' ],
-    [ 'make -s run-08 STEP=7', 'STEP=7: chapter 08 has the steps 1 to 4, of which the last is the chapter itself' ],
-    [ 'tests/tools/patches break 08 no_barrier_before_store model 2', 'BUG=no_barrier_before_store STEP=2: the lines that it changes are in no step 2; they are in step 3, the chapter itself' ],
-    [ 'tests/tools/patches break 07 no_full_wait model 2', 'STEP=2: chapter 07 has no steps' ]) {
+    [ 'make -s run-08 STEP=7', 'STEP=7: chapter 08 has the steps 1 to 4, of which the last is the chapter itself' ]) {
     my ($command, $message) = @$_;
     ($said, $status) = said($command);
     is($status, 2, "$command is refused");
