@@ -11,7 +11,7 @@ enum { E4M3_NAN = 0x7f };
 /* Exact; NaN for 0x7f and 0xff. */
 HOST_DEVICE float e4m3_value(e4m3 bits) {
     int exponent = bits >> 3 & 15, fraction = bits & 7;
-    float size = exponent ? ldexpf((float)(8 + fraction), exponent - 10) : ldexpf((float)fraction, -9);
+    float size = exponent ? (float)((8 + fraction) << exponent) * 0x1p-10f : (float)fraction * 0x1p-9f;
     size = (bits & 0x7f) == 0x7f ? NAN : size;
     return bits & 0x80 ? -size : size;
 }

@@ -45,14 +45,20 @@ static void reference_is_the_formula(int queries, int heads, int keys, Heads lay
     const Attention *a = attention_in(&p.operands);
     const float *lse = (const float *)p.expected_lse.data;
     int faults = 0, none = 0;
+    double weight[130], all = 0; /* of a row and a head */
     for (int row = 0; row < p.gemm.m; row++) {
         for (int column = 0; column < p.gemm.n; column++) {
             int batch = row / queries, query = row % queries, head = column / layout.size;
-            double all = 0, sum = 0;
+            if (column % layout.size == 0) {
+                all = 0;
+                for (int key = 0; key < keys; key++) {
+                    weight[key] = sees(a, query, key) ? exp(score_of(&p, batch, head, query, key)) : 0;
+                    all += weight[key];
+                }
+            }
+            double sum = 0;
             for (int key = 0; key < keys; key++) {
-                double weight = sees(a, query, key) ? exp(score_of(&p, batch, head, query, key)) : 0;
-                all += weight;
-                sum += weight * v_of(&p, batch, head, key, column % layout.size);
+                sum += weight[key] * v_of(&p, batch, head, key, column % layout.size);
             }
             double expected = ((const double *)p.expected.data)[row * p.gemm.n + column];
             float logarithm = lse[2 * ((batch * heads + head) * queries + query)];
@@ -118,10 +124,10 @@ static void row_of_kernel(const Problem *p, int batch, int head, int query, Faul
             out[i] *= fault == NO_RESCALE && first > 0 ? 1 : shrink;
         }
         for (int i = 0; i < STEP && first + i < a->keys; i++) {
-            float weight = expf(score[i] - base);
+            float weight = expf(score[i] - base), factor = rounded(weight);
             sum += weight;
             for (int j = 0; j < a->head_size; j++) {
-                out[j] += rounded(weight) * (float)v_of(p, batch, head, first + i, j);
+                out[j] += factor * (float)v_of(p, batch, head, first + i, j);
             }
         }
     }
