@@ -117,8 +117,9 @@ static inline uint32_t tcgen05_register_place(Tcgen05Registers shape, int n, int
     return (uint32_t)place[0] << 16 | (uint32_t)(place[1] * tcgen05_register_width(shape));
 }
 
-/* tcgen05.cp copies K-major rows of a descriptor from shared memory to columns of tensor memory, each row to one or
- * more lanes. 9.7.16.9.2. */
+/* tcgen05.cp copies a descriptor's K-major `rows` from shared memory to `columns` of tensor memory, each row `times`
+ * times. `together` rows go to neighbouring lanes, the next of them `apart` lanes further; each repetition is `again`
+ * lanes further. 9.7.16.9.2. */
 typedef struct {
     int rows, columns, times, together, apart, again;
 } Tcgen05CopyPlaces;
