@@ -74,7 +74,7 @@ DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix has no bank conflicts. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. A's matrices go down the rows first, B's along k. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

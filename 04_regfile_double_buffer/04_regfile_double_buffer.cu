@@ -5,8 +5,8 @@
  *               the last step of this one. Copies to shared memory and to registers are now both pipelined.
  * Last step     A tile twice as wide. One CTA of eight warps loads 384 rows of A and B for a k-tile, where two CTAs of
  *               four warps load 512. So a quarter fewer bytes come from L2. Four stages of 48 KB take 192 KB, as much
- *               as two CTAs with three stages of 32 KB each took. Only four constants change. This pays only now:
- *               before steps 1 and 2 the wide tile was slower.
+ *               as two CTAs with three stages of 32 KB each took, but more than one CTA may have on sm_80. Only four
+ *               constants change. This pays only now: before steps 1 and 2 the wide tile was slower.
  * What holds it back   Every byte that the tensor cores use is moved by instructions of the same warps: address
  *               arithmetic, cp.async, ldmatrix. And mma.sync itself reaches about two thirds of what the tensor cores
  *               of an SM can do: Hopper's full rate needs wgmma.
@@ -60,11 +60,11 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
     if (edge && column >= k_end) {
         column = bytes = 0; /* reads nothing, writes 16 zeros */
     }
-    int thread_row = recomputed((int)threadIdx.x / 8); /* hides the value, so that no address stays in a register */
+    int thread_row = recomputed((int)threadIdx.x / 8); /* hidden from the compiler: no address stays in a register */
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
         int row = pass * ROWS_PER_PASS + thread_row;
-        uint32_t source_row = (uint32_t)min_int(first_row + row, rows - 1);
+        uint32_t source_row = (uint32_t)min_int(first_row + row, rows - 1); /* 32 bits: one multiplication is enough */
         const void *source = (const char *)(matrix + column) + (uint64_t)source_row * ((uint32_t)ld * 2);
         if (edge) {
             cp_async_16_zfill(&tile[swizzled_index(row, chunk)], source, bytes);
@@ -89,7 +89,7 @@ DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix has no bank conflicts. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. A's matrices go down the rows first, B's along k. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

@@ -103,7 +103,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             wgmma_wait_group(1);
             if (k_tile > 0 && thread == 0) {
                 /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                 * thread knows. Released before the wait, it would be overwritten while wgmmas still read it. */
+                 * thread knows. A release before the wait would let a copy overwrite what wgmmas still read. */
                 consumer_release(s->empty, previous);
             }
             previous = state.index;

@@ -4,9 +4,9 @@
  *               the consumers finish this one. Ping-pong: the two consumers take turns; while one multiplies a whole
  *               tile, the other stores its previous one. TMA store: the result leaves through swizzled shared memory.
  * Last step     The width of the tile. The kernel is compiled for three widths, and launch() takes the one whose waves
- *               take the least time. At 8192 x 8192 it chooses 192, as before; at 4096 x 4096 it chooses 208: 640 tiles
- *               in 5 waves instead of 704 in 6. Most changed lines only replace BN and STAGES by bn and stages,
- *               constants of the call, and p. by p->.
+ *               take the least time. At 8192 x 8192 it chooses 192, as before, so the speed stays. At 4096 x 4096 it
+ *               chooses 208: 640 tiles in 5 waves instead of 704 in 6. Most changed lines only replace BN and STAGES
+ *               by bn and stages, which are constants in each call, and p. by p->.
  * What holds it back   Power: the SM clock falls under load. What else a library adds is in beyond/09_every_shape.
  * Run           make 08 && ./08_persistent_pingpong, here; from the top, make run-08 */
 #include "../common/gemm.h"
@@ -43,7 +43,7 @@ static_assert(MAX_BN + 24 <= CONSUMER_REGISTERS, "a thread holds bn accumulators
 
 typedef struct {
     bf16 ring[RING_BYTES / 2];                     /* stages of A [BM][BK] and B [bn][BK], K-major, 128-byte swizzle */
-    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
+    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* two buffers of boxes [64][BOX], 32-byte swizzle */
     MBarrier full[MAX_STAGES];                     /* completes a phase when a k-tile has landed */
     MBarrier empty[MAX_STAGES];                    /* completes a phase when its consumer has finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
@@ -139,7 +139,7 @@ DEVICE int multiply_tile(Shared *s, const int bn, float acc[][MAX_BN / 2], int k
 /* The kernel. It is compiled once for each width, since bn is a constant in each call. */
 DEVICE void gemm(const Params *p, const int bn) {
     SHARED_MEMORY(Shared, s);
-    const int stage_bytes = (BM + bn) * BK * 2, stages = RING_BYTES / stage_bytes; /* bytes of a k-tile */
+    const int stage_bytes = (BM + bn) * BK * 2, stages = RING_BYTES / stage_bytes; /* how many stages fit */
 
     /* Step 1: roles and barriers. Warpgroup 0 produces, the others consume. The CTA's tiles are blockIdx.x and every
      * gridDim.x-th one after it. */
@@ -190,7 +190,7 @@ DEVICE void gemm(const Params *p, const int bn) {
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. pipeline_advance_by() needs this wait, too. */
+             * time, and the other's epilogue overlaps this one's math. The skip below needs this wait, too. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -200,9 +200,9 @@ DEVICE void gemm(const Params *p, const int bn) {
              * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
              * miss its turn. */
             mbarrier_arrive(&s->turn[1 - consumer]);
-            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase. This
-             * consumer has not waited for the k-tiles that it skips. The other one has, before it passed on the turn:
-             * none of those phases is still open. */
+            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase, so no
+             * skipped phase may still be open at this consumer's next wait. None is: the other consumer waits for all
+             * of them before it passes on the turn. */
             pipeline_advance_by(&state, k_tiles, stages);
             /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
@@ -220,7 +220,7 @@ DEVICE void gemm(const Params *p, const int bn) {
         }
         if (warp % 4 == 0 && elect_one()) {
             /* Shared memory must live until the copy engine has read it. The wait covers the writes to C, too; for
-             * the memory alone bulk_wait_group_read() would be enough. */
+             * shared memory alone, bulk_wait_group_read() would be enough. */
             bulk_wait_group(0);
         }
     }

@@ -1,14 +1,16 @@
 /* 02_smem_tiled, step 1 - tiles in shared memory.
  *
  * What is new   The CTA copies a k-tile, 64 columns of 128 rows of A and of B, into shared memory once, and all its
- *               threads read it there. A thread computes 8 x 8 elements of C, so it uses each element 8 times.
+ *               threads read it there. A thread computes 8 x 8 elements of C, so it uses each element that it reads
+ *               there 8 times.
  * What holds it back   All rows of a k-tile begin in the same bank, so reads of several rows have bank conflicts. And
  *               the fp32 units do 256 FLOP per clock and SM, a sixteenth of what the tensor cores can do.
  * Run           make run-02 STEP=1, from the top */
 #include "../../common/gemm.h"
 
 enum { BM = 128, BN = 128, BK = 64 }; /* CTA tile; a row of a k-tile is 128 bytes */
-/* DOWN x ACROSS threads compute TM x TN elements each; a thread's elements are DOWN rows and ACROSS columns apart. */
+/* DOWN x ACROSS threads compute TM x TN elements each. A thread's elements are DOWN rows and ACROSS columns apart, so
+ * that neighbouring threads compute neighbouring columns, as in chapter 01. */
 enum { TM = 8, TN = 8 };
 enum { DOWN = BM / TM, ACROSS = BN / TN };
 enum {

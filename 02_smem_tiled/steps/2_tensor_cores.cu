@@ -2,7 +2,8 @@
  *
  * What is new   A warp multiplies on the tensor cores: one mma.sync does 16 x 8 x 16 products, with operands spread
  *               over the registers of all 32 lanes. The owner of a part of C is now a warp: it computes 64 x 64
- *               elements, where a thread computed 8 x 8. A CTA has four warps, and two CTAs share an SM.
+ *               elements, where a thread computed 8 x 8. A CTA has four warps, and two CTAs share an SM: while one
+ *               waits, the other multiplies.
  * What holds it back   A lane needs four loads of 4 bytes for its part of 16 x 16 elements, all with bank conflicts.
  * Run           make run-02 STEP=2, from the top */
 #include "../../common/gemm.h"
@@ -68,8 +69,9 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. mma_sync.h says which two elements a register holds.
- * In a[i], register 1 is 8 rows below register 0. In b[j], register 1 is 8 columns to the right, and registers 2 and 3
- * are 8 rows below: b[j] holds two fragments of 16 x 8. */
+ * In a[i], register 1 is 8 rows below register 0, and registers 2 and 3 are 8 columns to the right of these two. A row
+ * of B's tile is a column of C, so b[j] holds two fragments of 16 x 8. In each, the second register is 8 columns to the
+ * right of the first. The second fragment, registers 2 and 3, is 8 rows below the other. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

@@ -1,8 +1,8 @@
 /* 02_smem_tiled, step 4 - a swizzle against bank conflicts.
  *
  * What is new   The eight rows of a matrix began in the same bank, so ldmatrix read them one after the other.
- *               The swizzle moves chunk c of row r, 16 bytes, to column c XOR (r mod 8), so that all eight are read at
- *               once.
+ *               A row is eight chunks of 16 bytes. The swizzle moves chunk c of row r to 16-byte column
+ *               c XOR (r mod 8), so the eight rows of a matrix begin in different banks and are read at once.
  * What holds it back   CTAs take the tiles of C row by row. Those that run together share a few rows of A, but need
  *               many of B, so more bytes come from DRAM than necessary.
  * Run           make run-02 STEP=4, from the top */
@@ -71,7 +71,7 @@ DEVICE void store_tile(bf16 *tile, int tile_rows, const uint4 *chunks, int k_end
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix has no bank conflicts. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. A's matrices go down the rows first, B's along k. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

@@ -1,7 +1,8 @@
 /* 04_regfile_double_buffer, step 1 - fragments are loaded one step ahead.
  *
  * What is new   Two sets of fragments: while the tensor cores multiply one, ldmatrix fills the other with those of the
- *               next k16 step. The last step of a k-tile loads from the next k-tile, whose wait moves to that step.
+ *               next k16 step. The last k16 step of a k-tile loads from the next k-tile, so the wait for the next
+ *               k-tile moves into that k16 step.
  * What holds it back   The warps that multiply also issue the copies, so each instruction of a copy delays products.
  * Run           make run-04 STEP=1, from the top */
 #include "../../common/gemm.h"
@@ -74,7 +75,7 @@ DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix has no bank conflicts. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. A's matrices go down the rows first, B's along k. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

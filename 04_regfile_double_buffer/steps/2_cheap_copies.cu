@@ -1,8 +1,9 @@
 /* 04_regfile_double_buffer, step 2 - copies of fewer instructions.
  *
- * What is new   The last k-tile, the only one that needs zeros past its end, is multiplied first, so no other copies
- *               need them. Addresses are computed in the loop, because two sets of fragments leave no registers to keep
- *               them. At 8192 x 8192 this alone gains nothing; step 3's tile needs it.
+ * What is new   The last k-tile, the only one that needs zeros past its end, is multiplied first. The prologue copies
+ *               it, so the copies in the main loop need no zeros. Addresses are computed in the loop, with one
+ *               multiplication each, because two sets of fragments leave no registers to keep them. At 8192 x 8192
+ *               this alone gains nothing; step 3's tile needs it.
  * What holds it back   The tile, which is still that of chapter 03: two CTAs on an SM load 512 rows of A and B for each
  *               k-tile, where one CTA of twice the width would load 384.
  * Run           make run-04 STEP=2, from the top */
@@ -55,11 +56,11 @@ DEVICE void load_tile(bf16 *tile, int tile_rows, const bf16 *matrix, int ld, int
     if (edge && column >= k_end) {
         column = bytes = 0; /* reads nothing, writes 16 zeros */
     }
-    int thread_row = recomputed((int)threadIdx.x / 8); /* hides the value, so that no address stays in a register */
+    int thread_row = recomputed((int)threadIdx.x / 8); /* hidden from the compiler: no address stays in a register */
     UNROLL
     for (int pass = 0; pass < tile_rows / ROWS_PER_PASS; pass++) {
         int row = pass * ROWS_PER_PASS + thread_row;
-        uint32_t source_row = (uint32_t)min_int(first_row + row, rows - 1);
+        uint32_t source_row = (uint32_t)min_int(first_row + row, rows - 1); /* 32 bits: one multiplication is enough */
         const void *source = (const char *)(matrix + column) + (uint64_t)source_row * ((uint32_t)ld * 2);
         if (edge) {
             cp_async_16_zfill(&tile[swizzled_index(row, chunk)], source, bytes);
@@ -84,7 +85,7 @@ DEVICE void load_stage(Shared *s, const Gemm *p, Tile tile, int k_tile) {
 }
 
 /* A warp: load the fragments of k16 step `step` of the k-tile. The swizzle puts the 8 rows of each 8x8 matrix into 8
- * different 16-byte columns, so ldmatrix has no bank conflicts. */
+ * different 16-byte columns, so ldmatrix has no bank conflicts. A's matrices go down the rows first, B's along k. */
 DEVICE void load_fragments(Fragments *f, const bf16 *tile_a, const bf16 *tile_b, int warp_m, int warp_n, int step) {
     int lane = (int)threadIdx.x % 32;
     UNROLL

@@ -1,7 +1,8 @@
 /* 08_persistent_pingpong, step 1 - persistent CTAs.
  *
  * What is new   One CTA per SM works through many tiles of C. Its producer goes on to the next tile without a break, so
- *               the ring is full again when the consumers have written their result.
+ *               the ring is full again when the consumers have written their result. Positions and parities in the
+ *               ring keep counting from tile to tile.
  * What holds it back   Both consumers finish a tile at the same time, so the tensor cores still idle in the epilogue.
  * Run           make run-08 STEP=1, from the top */
 #include "../../common/gemm.h"
@@ -106,8 +107,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
                 wgmma_wait_group(1);
                 if (k_tile > 0 && thread == 0) {
                     /* This consumer has finished with the previous stage: a product belongs to all four warps, so one
-                     * thread knows. If the stage were released before the wait, the producer would overwrite it while
-                     * wgmmas still read it. */
+                     * thread knows. A release before the wait would let a copy overwrite what wgmmas still read. */
                     consumer_release(s->empty, previous);
                 }
                 previous = state.index;

@@ -4,8 +4,8 @@
  *               the other writes its previous one, so the tensor cores work during the epilogue too. A tile of
  *               128 x 256 would need 256 accumulators in each thread, which has 240 registers, so BN is 192. The main
  *               loop moves into multiply_tile(), between taking the turn and passing it on.
- * What holds it back   The epilogue writes C from registers, 64 bytes of a row at a time, and the next turn may begin
- *               before the epilogue has ended.
+ * What holds it back   The epilogue writes C from registers, 64 bytes of a row at a time. It may take longer than the
+ *               other consumer's math: then the tensor cores wait for a consumer that is still storing.
  * Run           make run-08 STEP=2, from the top */
 #include "../../common/gemm.h"
 
@@ -130,7 +130,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. pipeline_advance_by() needs this wait, too. */
+             * time, and the other's epilogue overlaps this one's math. The skip below needs this wait, too. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -140,9 +140,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
              * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
              * miss its turn. */
             mbarrier_arrive(&s->turn[1 - consumer]);
-            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase. This
-             * consumer has not waited for the k-tiles that it skips. The other one has, before it passed on the turn:
-             * none of those phases is still open. */
+            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase, so no
+             * skipped phase may still be open at this consumer's next wait. None is: the other consumer waits for all
+             * of them before it passes on the turn. */
             pipeline_advance_by(&state, k_tiles, STAGES);
             /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);

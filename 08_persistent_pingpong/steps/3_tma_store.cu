@@ -2,7 +2,8 @@
  *
  * What is new   A consumer writes its result into shared memory, and the copy engine copies it to C. So the consumer
  *               computes no addresses of C, and goes on while they are stored. At 8192 x 8192 the speed stays, because
- *               the other consumer's math hides either epilogue; at 2048 x 2048 x 2048 it grows by 4 %.
+ *               the other consumer's math hides the old epilogue as well as the new; at 2048 x 2048 x 2048 it grows by
+ *               4 %.
  * What holds it back   The last wave: at 4096 x 4096 there are 704 tiles of this width for 132 SMs, so in the last of 6
  *               waves only 44 SMs have work.
  * Run           make run-08 STEP=3, from the top */
@@ -40,7 +41,7 @@ static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= (1 + CONSUM
 typedef struct {
     bf16 a[STAGES][BM * BK];                       /* [BM][BK] each, K-major, 128-byte swizzle */
     bf16 b[STAGES][BN * BK];                       /* [BN][BK] each, the same */
-    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* boxes [64][BOX], 32-byte swizzle */
+    bf16 out[CONSUMERS][2][PIECE / BOX][64 * BOX]; /* two buffers of boxes [64][BOX], 32-byte swizzle */
     MBarrier full[STAGES];                         /* completes a phase when a k-tile has landed */
     MBarrier empty[STAGES];                        /* completes a phase when its consumer has finished with it */
     MBarrier turn[CONSUMERS];                      /* completes a phase when the other consumer has issued its math */
@@ -182,7 +183,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
              index += CONSUMERS * (int)gridDim.x) {
             Tile tile = tile_at(index, tiles_m, tiles_n, TILE_GROUP);
             /* Waits until the other consumer has issued the math of the previous tile: the tensor cores serve one at a
-             * time, and the other's epilogue overlaps this one's math. pipeline_advance_by() needs this wait, too. */
+             * time, and the other's epilogue overlaps this one's math. The skip below needs this wait, too. */
             mbarrier_wait_parity(&s->turn[consumer], turn);
             turn ^= 1;
 
@@ -192,9 +193,9 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
              * one: with a single k-tile nothing else keeps this consumer's four warps together, and a late warp could
              * miss its turn. */
             mbarrier_arrive(&s->turn[1 - consumer]);
-            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase. This
-             * consumer has not waited for the k-tiles that it skips. The other one has, before it passed on the turn:
-             * none of those phases is still open. */
+            /* Skips the other consumer's k-tiles. A wait tests only a parity, the same for every second phase, so no
+             * skipped phase may still be open at this consumer's next wait. None is: the other consumer waits for all
+             * of them before it passes on the turn. */
             pipeline_advance_by(&state, k_tiles, STAGES);
             /* The accumulators may be read when the last products are complete. */
             wgmma_wait_group(0);
@@ -212,7 +213,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         }
         if (warp % 4 == 0 && elect_one()) {
             /* Shared memory must live until the copy engine has read it. The wait covers the writes to C, too; for
-             * the memory alone bulk_wait_group_read() would be enough. */
+             * shared memory alone, bulk_wait_group_read() would be enough. */
             bulk_wait_group(0);
         }
     }
