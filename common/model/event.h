@@ -1,6 +1,5 @@
 /* event.h - what happens in the model, as records: the one journal that judges check and tellers read, while it
- * happens. event_kinds.h lists the kinds and their fields; a judge or teller says next to each function which kinds it
- * reads. */
+ * happens. event_kinds.h lists the kinds and their fields; ON() at a function says which kinds it reads. */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
 
@@ -122,8 +121,7 @@ typedef enum {
     LISTENER_COUNT
 } ListenerId;
 
-/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e. HEARS() names a function that
- * exists already. */
+/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e. HEARS() names a function. */
 typedef void Hear(const Event *e);
 typedef struct {
     ListenerId listener;

@@ -43,8 +43,7 @@ ModelIndex model_grid_dim(void) __attribute__((const));
 #define gridDim (model_grid_dim())
 #define warpSize 32
 
-/* Loaded and stored as a whole, which the model is to see: clang copies a struct by memcpy(), which -fsanitize=thread
- * does not report. */
+/* Loaded and stored as a whole, which the model must see: clang copies structs by memcpy(), of which it is not told. */
 #ifdef __clang__
 typedef uint32_t uint4 __attribute__((ext_vector_type(4)));
 typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
@@ -121,8 +120,7 @@ static inline GemmStatus launch_kernel(const void *kernel, const char *name, Lau
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
 /* What nvcc knows beyond <math.h>. A GPU's rsqrtf() is off by up to 2 units in the last place, and the functions that
- * begin with two underscores are coarser still; these are rounded well. Macros, since the C library has such names
- * itself. */
+ * begin with two underscores are coarser still; these are rounded well. Macros, as the C library has such names. */
 static inline float rsqrtf(float x) { return (float)(1 / sqrt((double)x)); }
 #define __expf(x) expf(x)
 #define __logf(x) logf(x)
@@ -175,8 +173,7 @@ uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *her
 #define __any_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ANY, mask, (predicate) != 0, HERE))
 #define __all_sync(mask, predicate) ((int)model_vote(MODEL_VOTE_ALL, mask, (predicate) != 0, HERE))
 
-/* all: NULL for match.any; otherwise 1 goes there if all lanes of the mask have the same value, and their mask is
- * returned. */
+/* all: NULL for match.any; otherwise 1 goes there, and the mask is returned, if all of its lanes have one value. */
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here);
 #define MODEL_MATCH(mask, value, all)                                                      \
     __extension__({                                                                        \
@@ -341,8 +338,7 @@ void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32
                           const char *here);
 void model_tcgen05_wait(int stores, const char *here);
 void model_tcgen05_fence(int after);
-/* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of the scales are, of the kinds that have
- * them. */
+/* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of scales are, of kinds that have them. */
 void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                        uint32_t a_scales, uint32_t b_scales, int accumulate, const char *here);
 void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, const char *here);

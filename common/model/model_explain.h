@@ -95,8 +95,7 @@ typedef struct {
     int value_is_right; /* the two bytes there are those that were put into the matrix */
     const char *writer; /* "TMA load", "cp.async", "store": what had written them */
     Doer written;
-    /* mma.sync: the ldmatrix that read it, the lane whose address it was, and lane, register and half that received
-     * it. */
+    /* mma.sync: the ldmatrix that read it, whose address it was, and the lane, register and half that received it. */
     ModelPlace ldmatrix;
     int address_lane, lane, reg, half;
     /* wgmma: the descriptor. */

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a warp does or waits for, and the asynchronous work next to it. Of a warp one kind at a time, of each
- * asynchronous unit several. */
+/* What a warp does or waits for, one kind at a time, and the asynchronous work next to it, several of each unit. */
 typedef enum {
     TRACE_BARRIER,   /* a warp waits at __syncthreads() or a numbered barrier; index: its number */
     TRACE_WAIT,      /* a warp waits for an mbarrier; name, stage; index: the parity it waits for */

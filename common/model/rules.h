@@ -1,8 +1,7 @@
 /* rules.h - what the model reports: RULE(id, title, what the same bug does on a GPU).
  *
  * The ids are stable: reports begin with them and tests name them. Title and GPU line are whole sentences without a
- * full stop. Where the model follows the manual to the letter and hardware is known to forgive, the GPU line says
- * so. */
+ * full stop. The GPU line says where hardware is known to forgive what the manual, and so the model, does not. */
 
 /* ---- order of accesses */
 RULE(RACE_RAW, "Read of data that is not yet known to be there",

@@ -62,8 +62,7 @@ static TraceEvent *add(const Decoder *d, TraceKind kind, uint64_t begin, uint64_
                                             .kind = kind});
 }
 
-/* The whole clock from its low word, less than 2^31 cycles from the CTA's start: other warps may start before the one
- * that notes the start. */
+/* The whole clock from its low word, less than 2^31 cycles from the CTA's start, which a warp may precede. */
 static uint64_t whole_clock(const Decoder *d, uint32_t low) {
     uint64_t start = d->in->cta->clock;
     return start + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)start);
@@ -154,8 +153,7 @@ static void land(const Decoder *d, Phase *p, uint64_t seen) {
     p->bytes = 0;
 }
 
-/* Whether somebody stopped waiting for the phase between the start of its loads and `now`: then what starts now is of
- * the next one. */
+/* Did a wait for the phase end between the start of its loads and `now`? Then what starts now is of the next phase. */
 static int started_before_a_wait(const Decoder *d, const Phase *p, uint64_t now) {
     uint64_t waited = first_wait_after(d, p->address, d->trace->event[p->first].begin);
     return waited != 0 && waited <= now;

@@ -75,8 +75,7 @@ DEVICE void trace_start(void) {
 }
 
 /* The instructions that write a record of four operands where predicate `on` holds. buffer: the operand TRACE_BUFFER.
- * Without branches: a thread that writes nothing runs through them. Without room, it is the tail's `past` that is
- * written. */
+ * Without branches: a thread that writes nothing runs through them. Without room, they write the tail's `past`. */
 #define TRACE_STORE_RECORD(buffer, on, begin, end, what, data)                      \
     "{\n"                                                                           \
     ".reg .pred room, full;\n"                                                      \
@@ -382,8 +381,7 @@ HOST_DEVICE Tile recorded_tile_at(int index, int tiles_m, int tiles_n, int group
 }
 #define tile_at recorded_tile_at
 
-/* A wait for groups. Its count is part of the instruction, so it is a macro, and a macro cannot call the one that it
- * replaces. */
+/* A wait for groups. Its count is part of the instruction, so it is a macro, which cannot call what it replaces. */
 #define RECORDED_WAIT(instruction, n, record)                        \
     do {                                                             \
         uint32_t begin_ = trace_close();                             \

@@ -1,5 +1,4 @@
-/* recording.h - a trace with what it is of: what can be said of it without drawing it, and the file in which it
- * travels. */
+/* recording.h - a trace with what it is of: what can be said without drawing it, and the file in which it travels. */
 #ifndef RECORDING_H
 #define RECORDING_H
 
@@ -17,8 +16,7 @@ typedef struct {
     int sms; /* of the device */
 } Recording;
 
-/* What the tensor cores do in a cycle at best, in multiply-adds: 2048 by wgmma, 1024 by mma.sync. 0 in 01, which does
- * not use them. */
+/* Multiply-adds of the tensor cores in a cycle at best: 2048 by wgmma, 1024 by mma.sync; 0 in 01, which uses none. */
 int recording_peak(const Recording *recording);
 
 /* Keeps the events of one SM, that on which `cta` ran (-1: the lowest), in order of their begin. Of other CTAs than
@@ -31,8 +29,7 @@ int recording_launches(const Recording *recording);
 int recording_launch_of(const Recording *recording, int cta);
 /* "gemm_kernel, CTA 3 of 16": a CTA by its place in its launch; of a single launch "CTA 3 of 16". Returns text. */
 const char *recording_cta_text(const Recording *recording, int cta, char *text, size_t size);
-/* The launch's CTA that is drawn next to `cta`: that one itself if it is of this launch, otherwise the lowest one;
- * -1: none. */
+/* The launch's CTA that is drawn next to `cta`: itself if it is of this launch, otherwise the lowest; -1: none. */
 int recording_cta_of_launch(const Recording *recording, int launch, int cta);
 
 /* The CTA that was kept whole; -1: none was. */
@@ -49,8 +46,7 @@ double recording_efficiency(const Recording *recording);
 /* Removes a file that could not be written whole, unless it is no plain file, such as /dev/null. */
 void remove_output(const char *path);
 
-/* As text, one event a line; for drawing it elsewhere. Reading returns 1; 0 after a line on stderr that names
- * `path`. */
+/* As text, one event a line; for drawing it elsewhere. Reading returns 1; 0 after a line on stderr naming `path`. */
 void recording_write(FILE *out, const Recording *recording);
 int recording_read(FILE *in, const char *path, Recording *recording);
 void trace_free_events(Trace *trace);

@@ -116,8 +116,7 @@ static int by_time(const void *x, const void *y) {
     return a->time != b->time ? (a->time < b->time ? -1 : 1) : 0;
 }
 
-/* How many of the SM's tensor cores have work, during the CTA's life: a span for each stretch in which that is the
- * same. */
+/* How many of the SM's tensor cores have work during the CTA's life: a span for each stretch of the same number. */
 static void fill_tensor_row(const Timeline *timeline, Row *row, Share share) {
     const Trace *trace = &timeline->recording->trace;
     Edge *edge = trace_memory(NULL, (2 * trace->count + 1) * sizeof *edge);
@@ -337,8 +336,7 @@ static int count_looks(const Row *row, Look look, int nth, uint64_t *begin) {
     return count;
 }
 
-/* K-tiles of the first row that multiplies, by its waits; the nth begins at *begin, which is left alone if there are
- * fewer. */
+/* K-tiles of the first row that multiplies, by its waits; the nth begins at *begin, left alone if there are fewer. */
 static int count_k_tiles(const Timeline *timeline, int nth, uint64_t *begin) {
     uint64_t unused = 0;
     for (int r = 0; r < timeline->rows; r++) {

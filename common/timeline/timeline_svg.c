@@ -21,8 +21,7 @@ enum {
     MOST_LINES = 48, /* from loads to waits; more are not readable */
 };
 
-/* Waits that are pale alike have a pattern each, and all others differ in brightness: pictures are also read in
- * grey. */
+/* Waits that are pale alike have a pattern each; all others differ in brightness: pictures are also read in grey. */
 static const struct {
     const char *name, *mark;
     int size, turn;
@@ -32,8 +31,7 @@ static const struct {
     {"t", "rect width=\"1.5\" height=\"4\"", 4, 0},
 };
 
-/* Plain values, those for a dark page in a media query: a program that knows neither it nor CSS variables shows the
- * light picture. */
+/* Plain values, a dark page's in a media query: programs that know neither it nor CSS variables show the light one. */
 static const char style[] =
     "<style>\n"
     "text{font-family:system-ui,-apple-system,\"Segoe UI\",\"DejaVu Sans\",sans-serif;font-size:11px;fill:#1f2328}\n"

@@ -34,8 +34,7 @@ static Look look_between(const Row *row, uint64_t begin, uint64_t end) {
     return best;
 }
 
-/* A blank line of text, and a label in it where `time` is, if the label fits. cut: its end may be missing. Returns how
- * many labels that are. */
+/* A blank line of text, and a label in it at `time`, if it fits. cut: its end may be missing. Returns how many fit. */
 static void start_line(char line[MOST_COLUMNS + 1], int width) {
     memset(line, ' ', (size_t)width);
     line[width] = 0;

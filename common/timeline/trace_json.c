@@ -213,8 +213,7 @@ static void write_cta(Writer *w, int cta, int sm) {
     timeline_close(&t);
 }
 
-/* Of several launches: a track for each kernel, from its first event on this SM to its last, and a line through all
- * tracks where it begins. */
+/* Of several launches: a track for each kernel, from its first event here to its last, and a line where it begins. */
 static void write_launches(Writer *w) {
     const Trace *trace = &w->recording->trace;
     const int pid = trace->ctas; /* after the CTAs' */

@@ -16,8 +16,7 @@ typedef struct {
     void *sp;
 } Fiber;
 
-/* Room for `count` stacks, or NULL. Memory is only used as stacks are touched. guarded: an overflow ends in a
- * signal. */
+/* Room for `count` stacks, or NULL. Memory is used as stacks are touched. guarded: an overflow ends in a signal. */
 uint8_t *fiber_stacks_map(int count, int guarded);
 void fiber_stacks_unmap(uint8_t *stacks, int count);
 static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {

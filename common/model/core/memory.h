@@ -1,12 +1,10 @@
-/* memory.h - memory of the model's own, and the table of what stands for the GPU's global memory. Everybody calls
- * it. */
+/* memory.h - the model's own memory, and the table of what stands for the GPU's global memory. For everybody. */
 #ifndef MODEL_MEMORY_H
 #define MODEL_MEMORY_H
 
 #include "types.h"
 
-/* The model cannot judge the program: ends it with a line on stderr that gives the reason, and exit status
- * GEMM_UNJUDGED. */
+/* The model cannot judge the program: ends it with the reason in a line on stderr, and status GEMM_UNJUDGED. */
 void model_give_up(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* These do so if there is no memory; the first one if p is NULL. */
 void *model_checked(void *p);

@@ -372,8 +372,7 @@ static int has_asked(const ThreadPolls *p, const void *address) {
     return 0;
 }
 
-/* What the thread keeps across the question that it asks: its stack, but for what tensor cores write there, and the
- * place that it returns to. */
+/* What a thread keeps across its question: its stack, but for what tensor cores write; place: and where it returns. */
 static uint64_t kept_by(const Thread *t, int place) {
     uint64_t state = 0;
     uintptr_t top = (uintptr_t)t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id);

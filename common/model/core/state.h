@@ -196,8 +196,7 @@ static inline Thread *current_thread(void) { return device.current; }
 static inline Launch *launch_of(const Cta *cta) { return cta->cluster->launch; }
 static inline int device_of(const Thread *t) { return t->cta->cluster->launch->facts.device; }
 
-/* The CTAs of an instruction with a cta_group: the thread's own, or of a pair the even one, 0, and the odd one. NULL:
- * its cluster ends before. */
+/* The CTAs of an instruction with a cta_group: the thread's own, or a pair's even one, 0, and odd one; NULL: none. */
 static inline Cta *pair_cta(const Thread *t, int pair, int i) {
     const int rank = pair ? (t->cta->rank & ~1) + i : t->cta->rank;
     return rank < t->cta->cluster->size ? t->cta->cluster->cta[rank] : NULL;

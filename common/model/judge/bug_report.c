@@ -27,8 +27,7 @@
 enum {
     FULL_REPORTS = 3,
     MAX_REPORTS = 10,
-    /* Columns: of a page; the fewest that are heeded; where a text begins behind its label, its continuation, and
-     * source. */
+    /* Columns: of a page; the fewest that are heeded; where a text begins after its label, its continuation, source. */
     PAGE = 100,
     LEAST_COLUMNS = 40,
     TEXT_AT = 11,

@@ -18,8 +18,7 @@ void report_place(const char *label, const Thread *t, Site site, const char *wha
 /* The same with `who` in words; "": nobody. */
 void report_place_of(const char *label, const char *who, Site site, const char *what);
 void report_barrier(const Barrier *b);
-/* Prints it. If the launch cannot go on (`fatal`) or has had its reports, leaves the fiber for good and does not
- * return. */
+/* Prints it. Leaves the fiber for good if the launch cannot go on (`fatal`) or has had its reports. */
 void report_end(int fatal);
 
 /* A report that is a sentence, a place and the current thread: for misuse that needs no history. */
@@ -53,10 +52,9 @@ const char *thread_text(const Thread *t, char *text);
 const char *threads_text(const Thread *t, int count, char *text);
 const char *barrier_text(const Barrier *b, char *text); /* "full[2]" */
 
-/* What makes a thread a producer or a consumer: for event.c and judges. That one loads and another one multiplies is
- * not
- * enough: the first may multiply later. Roles exist for certain where warpgroups give registers to each other, and
- * where a thread refills a stage and has never multiplied. */
+/* What makes a thread a producer or a consumer, for judges. That one loads and another one multiplies is not enough:
+ * the first may multiply later. Roles exist for certain where warpgroups give registers to each other, and where a
+ * thread refills a stage and has never multiplied. */
 typedef struct CtaRoles {
     int known;
     struct {

@@ -37,8 +37,7 @@ typedef struct Cells {
 /* ---- for the other judges ---------------------------------------------------------------------------------------- */
 
 /* The access is made: judges it, and remembers it. offset and size in bytes, inside the shared memory of the CTA, p in
- * global memory; any alignment. Stops the launch if p is outside every allocation. What is found is to be reported:
- * order_settle(). */
+ * global memory; any alignment. Stops the launch if p is outside every allocation. order_settle() reports the rest. */
 void cells_shared(Cta *cta, Actor *actor, uint32_t offset, uint32_t size);
 void cells_global(Actor *actor, const void *p, uint32_t size);
 /* Tensor memory: columns of a lane; what is freed. */

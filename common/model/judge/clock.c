@@ -11,8 +11,7 @@
 
 enum { MEMO = 256 };
 
-/* Components: of a thread, itself and its groups; of a CTA, barriers, numbered ones too, warpgroups and the fence of
- * their initialisation. */
+/* Components: a thread and its groups; a CTA's barriers, numbered ones too, warpgroups, and mbarrier_init_fence(). */
 enum {
     THREAD_COMPONENTS = 1 + GROUP_KINDS,
     CTA_COMPONENTS = SHARED_LIMIT / 256 + 16 + NAMED_BARRIERS,

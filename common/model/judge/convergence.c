@@ -1,5 +1,4 @@
-/* convergence.c - the rules of what threads do together: warp-wide instructions, barriers of the CTA and the cluster,
- * setmaxnreg. */
+/* convergence.c - what threads must do together: warp-wide instructions, barriers of CTA and cluster, setmaxnreg. */
 #include <stdio.h>
 
 #include "../core/schedule.h"
@@ -132,9 +131,8 @@ ON(convergence, MBARRIER_PASSED) {
     e->thread->cta->convergence->alone[e->thread->id].site = e->site;
 }
 
-/* Lanes of one warp come to such a barrier in different places; or to the cluster's, one having waited where the others
- * have
- * not: the compiler need not have brought them together again. */
+/* Lanes of one warp come to such a barrier in different places; or to the cluster's, one having waited where others
+ * have not: the compiler need not have brought them together again. */
 static void check_aligned(const Thread *t, Aligned barrier, int generation, Site site) {
     static const char *const text[] = {"__syncthreads", "barrier.cluster.arrive", "barrier.cluster.wait"};
     CtaConvergence *c = t->cta->convergence;

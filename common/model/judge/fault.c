@@ -2,8 +2,7 @@
  *
  * Faults are synchronous: the handler interrupts the kernel's own code, on a stack of its own, and may do what the
  * kernel could have done there. A launch that is stopped leaves the handler for good, by a switch to the host's stack.
- * The timer's signal comes anywhere: it reports only where it has interrupted code of this program, not of the C
- * library. */
+ * The timer's signal comes anywhere: it reports only where it has interrupted this program's code, not libc's. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,8 +58,7 @@ static Site site_at(uintptr_t pc) { return in_program(pc) ? site_of((const void 
 /* Code that kernels call, not a kernel's own. */
 static int is_the_models(Site site) { return strstr(place_text(site), "common/model/") != NULL; }
 
-/* Who may have called what runs: the first word on the stack that is a place of other code than the model's. Or
- * `site`. */
+/* Who may have called what runs: the first word on the stack that is a place outside the model's code, or `site`. */
 static Site calling_site(const Thread *t, uintptr_t sp, Site site) {
     uintptr_t top = (uintptr_t)t->fiber.stack + FIBER_STACK_BYTES;
     for (int i = 0; i < WORDS_SEARCHED && sp + 8 <= top; i++, sp += 8) {

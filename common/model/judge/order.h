@@ -91,8 +91,7 @@ typedef struct {
 } OrderRange;
 extern OrderRange order_now;
 
-/* A write to the memory of another device, whose launch must be known to have begun; an access before a launch that it
- * overlaps has ended. */
+/* A write to another device's memory, whose launch must have begun; an access before a launch that it overlaps ends. */
 void order_check_launches(Actor *a, uintptr_t p);
 /* A launch of the device that memory lies on has ended: does it know that this access of another
  * device is complete? Reports the access if not. */

@@ -558,8 +558,7 @@ static void check_passed(const Barrier *b, const Passed *p, const Clock *release
     }
 }
 
-/* An arrival that comes after it holds the phase open for an announcement: the thread's own, or that of one who
- * knows. */
+/* An arrival after an announcement holds the phase open for it: the thread's own, or that of one who knows of it. */
 static void check_announced(const Barrier *b, const Deed *a, const Clock *released) {
     if (clock_tick(released, thread_component(a->thread)).known < a->epoch) {
         REPORT(RULE_TX_COUNT, report_place("now", a->thread, a->site, "mbarrier_expect_tx"), report_barrier(b),
@@ -626,8 +625,7 @@ static int has_come_round(const Thread *t, const Barrier *b, const LastWait *las
     return last->asked ? since == others : since > 0 || others == 0;
 }
 
-/* Must a second wait for the same phase be a mistake? It is one if the next phase has completed, or the thread knows of
- * a load for it. */
+/* A second wait for a phase must be a mistake if the next one has completed, or the thread knows of a load for it. */
 static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
     const BarrierFacts *f = b->facts;
     return b->phase > last->observed ||

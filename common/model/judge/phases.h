@@ -30,8 +30,7 @@ typedef struct {
     int repeats; /* the thread waits for the same phase again, after it has released that phase */
 } LastWait;
 
-/* What a thread has done at a barrier: announced bytes, started a load or asked for an arrival of its copies,
- * arrived. */
+/* What a thread has done at a barrier: announced bytes, started a load, asked for its copies' arrival, arrived. */
 typedef struct {
     Thread *thread;
     uint32_t epoch; /* its own; of copies: up to where they are complete */
@@ -91,8 +90,7 @@ typedef struct BarrierFacts {
     uint32_t arrivals;
 } BarrierFacts;
 
-/* Of a CTA: what threads of others have done in it, by component: the epoch of the last access to a barrier of its
- * own. */
+/* Of a CTA: what threads of others have done in it: by component, the epoch of the last access to a barrier here. */
 typedef struct CtaPhases {
     uint32_t *touched;
     Site *touched_site;
@@ -108,8 +106,7 @@ typedef struct CtaPhases {
 /* For transfers.c: may the thread reach into CTA `rank` of its cluster? It does; that CTA must outlive it. */
 void phases_peer(const Thread *t, int rank, const char *what, Site site);
 void phases_touch(Thread *t, Cta *cta, Site site);
-/* It overwrites what is still read: because a thread has looked at the phase before once more, and handed it on
- * twice? */
+/* A load overwrites what is still read: because a thread has looked twice at the phase before, and handed it on? */
 void phases_load_races(const Barrier *b);
 
 #endif

@@ -27,8 +27,7 @@ int tag_columns(Tag tag);
 /* "A(8,16)": row and column of its first element. Returns text, PHRASE_SIZE bytes. */
 const char *tag_text(Tag tag, char *text);
 
-/* What a warp's registers hold, a warpgroup's tiles of accumulators, and the last chunks of matrices that a thread has
- * loaded. */
+/* What a warp's registers and a warpgroup's accumulators hold, and the last chunks that a thread has loaded. */
 enum { CARRIED = 64 };
 typedef struct CtaFragments {
     struct {
@@ -60,8 +59,7 @@ int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t 
  * that row is always that of the operand and column its k. */
 Tag provenance_operand(Thread *t, const char *operand, const Tag *tag, MatrixType type, int mn_major, int rows,
                        Site site);
-/* A and B of one product of the warpgroup: same k, and the tile's rows and columns as before. 1: with this product they
- * are known. */
+/* A and B of a product of the warpgroup: same k, and the tile's rows and columns as before. 1: now these are known. */
 int provenance_product(Thread *t, const Product *product, Tag a, Tag b);
 
 /* A thread has stored to the accumulators of a tile, or read them. */

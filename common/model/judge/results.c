@@ -2,8 +2,7 @@
  *
  * Nobody follows a number through a thread's registers. But a CTA may store only what it has computed: elements of C
  * whose row and column are in a tile that its warps have multiplied. That is enough to name an operand or an epilogue
- * that takes the wrong rows. Where operands are of unknown
- * origin, nothing is asked. */
+ * that takes the wrong rows. Where operands are of unknown origin, nothing is asked. */
 #include "results.h"
 
 #include <string.h>

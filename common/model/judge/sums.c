@@ -1,6 +1,5 @@
 /* sums.c - which k the sum of a tile has got: for a result that has been found to be wrong. A kernel may add a k twice
- * on purpose (an emulation), or leave some to another CTA (split K): so nothing is reported as long as the result is
- * right.
+ * on purpose (an emulation), or leave some to another CTA (split K): nothing is reported of a result that is right.
  *
  * A sum is known by what its first product began with: a warpgroup's tile of accumulators, or the registers of a warp's
  * mma.sync. It ends when its accumulators are replaced, written or read, or with its CTA; then what it has got is put

@@ -167,8 +167,7 @@ ON(tmem, TMEM_ACCESS) {
 
 /* ---- products: 9.7.16.10 ----------------------------------------------------------------------------------------- */
 
-/* An operand in shared memory: `rows` of 32 bytes, of whose chunks a copy may want the first alone. Leaves their
- * tags. */
+/* An operand in shared memory: `rows` of 32 bytes; a copy may want the first chunk of each alone. Leaves their tags. */
 static void check_rows(Actor *actor, Cta *cta, uint64_t bits, MatrixType type, int mn_major, int rows, int halves,
                        Tag *tag) {
     WgmmaDescriptor d;
@@ -253,8 +252,7 @@ ON(tmem, TMEM_COPY) {
     order_settle();
 }
 
-/* Does all of D, of this CTA, belong to products of this shape and place already? Those of one thread are in order
- * then, and no others. */
+/* Does all of D here belong to products of this shape and place already? Only then are those of a thread in order. */
 static int pipelines(const TmemProduct *p, const Cta *cta) {
     const Tcgen05Shape *s = &p->shape;
     const uint32_t id = (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 |

@@ -2,8 +2,7 @@
  * must wait for.
  *
  * A copy is judged when it is issued: nobody may use the memory any more, and its data must have been published. It is
- * over by the way it completes, whenever the bytes really move: a load with its barrier's phase, the others with their
- * thread's group. */
+ * over by the way it completes, whenever the bytes really move: with its barrier's phase, or its thread's group. */
 #include <stdio.h>
 #include <string.h>
 

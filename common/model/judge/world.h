@@ -19,16 +19,14 @@ void world_release(Thread *t, const void *word, AtomicKind kind, MemoryOrder ord
 /* The word was `before` and has this value now. A load has waited until it was `wanted` or more: the thread learns what
  * had been released by then, and not what came with the value that it happened to find. */
 void world_reached(Thread *t, const void *word, MemoryOrder order, int wanted);
-/* The first store of this set that another schedule may put in another order with a store or a wait; 0: there is
- * none. */
+/* The first store of this set that another schedule may order differently with a store or a wait; 0: none. */
 Site world_unordered(void);
 
 /* ---- for order.c ------------------------------------------------------------------------------------------------- */
 
 /* Does the thread know an access of a cluster, its own or another? Does it see it; is it covered by a proxy fence? */
 int world_has(const Thread *t, const Access *e, Aspect aspect, Space space);
-/* ... does it know that the launch has begun? Does the device, by one of its launches that have ended, know an
- * access? */
+/* ... does it know that the launch has begun? Does the device know an access, by a launch of its that has ended? */
 int world_knows_start(const Thread *t, const LaunchFacts *launch);
 int world_device_knows(int on, const Access *e);
 /* Has the thread that issued a copy waited for it? */

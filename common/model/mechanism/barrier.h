@@ -1,5 +1,4 @@
-/* barrier.h - __syncthreads() and the numbered barriers of a CTA, and the cluster's barrier. What kernels call is in
- * model.h. */
+/* barrier.h - __syncthreads() and numbered barriers of a CTA, and the cluster's barrier. Kernels call model.h. */
 #ifndef MODEL_BARRIER_H
 #define MODEL_BARRIER_H
 

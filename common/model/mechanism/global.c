@@ -1,5 +1,4 @@
-/* global.c - global memory: allocations, and atomics on it. What the host calls is in model_host.h, what kernels call
- * in model.h. */
+/* global.c - global memory: allocations, and atomics on it. The host calls model_host.h, and kernels model.h. */
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../model.h"

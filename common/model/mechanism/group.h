@@ -1,5 +1,4 @@
-/* group.h - copies on their way, and the groups in which a thread waits for its own: what cp.async, TMA stores and
- * others like them share. */
+/* group.h - copies on their way, and groups in which a thread waits for its own: cp.async, TMA stores and others. */
 #ifndef MODEL_GROUP_H
 #define MODEL_GROUP_H
 

@@ -1,5 +1,4 @@
-/* launch_control.c - cluster launch control: a cluster asks for one that has not started. What kernels call is in
- * model.h.
+/* launch_control.c - cluster launch control: a cluster asks for one that has not started. Kernels call model.h.
  *
  * What the answer is, is decided when it comes. In some runs of random policies it is no, though clusters are left:
  * they start then. */

@@ -99,8 +99,7 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
     uint32_t offset = shared_offset(t->cta, bar);
     const uint16_t *at = &cta->mbarriers->at[offset / BARRIER_BYTES];
     while (*at == 0) {
-        /* Somebody may still initialise it; then the report is that this is not ordered. If not, all threads will
-         * wait. */
+        /* Another thread may still initialise it: then the report is that this is not ordered. Otherwise all wait. */
         thread_block(t, (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
     }
     Barrier *b = cta->mbarriers->list[*at - 1];

@@ -21,8 +21,7 @@ struct Barrier {
     unsigned long long announced,
         brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
     Thread *waiters;
-    /* By thread of the CTA: 2 * the last phase that it asked about when it was complete, 1 more if it is told so late;
-     * NULL: nobody has. */
+    /* By thread of the CTA: 2 * the last complete phase that it asked about, 1 more if it is told late; NULL: none. */
     uint64_t *late;
     struct BarrierFacts *facts; /* judge/phases.c */
     struct BarrierSteps *steps; /* tell/steps.c */

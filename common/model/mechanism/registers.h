@@ -1,5 +1,4 @@
-/* registers.h - setmaxnreg: warps give registers to their CTA's pool and take them from it. What kernels call is in
- * model.h. */
+/* registers.h - setmaxnreg: warps give registers to their CTA's pool and take them from it. Kernels call model.h. */
 #ifndef MODEL_REGISTERS_H
 #define MODEL_REGISTERS_H
 

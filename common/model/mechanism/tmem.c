@@ -1,8 +1,7 @@
 /* tmem.c - see tmem.h.
  *
  * Products, copies and commits are asynchronous: an agent does them in the order of their issue, which is one of those
- * that the hardware may choose. A load takes its values when it is issued, and its registers hold NaN until the
- * wait. */
+ * that the hardware may choose. A load takes its values when it is issued; its registers hold NaN until the wait. */
 #include "tmem.h"
 
 #include <stdlib.h>
@@ -253,8 +252,7 @@ static float scale_of(const Cta *cta, const Tcgen05Shape *s, uint32_t scales, in
 
 enum { MOST_K = 2 * MATRIX_K_BYTES };
 
-/* To sums[] of a piece of D, which lies in this lane: a is the row of A, `row` of them; b[k] are those of B, from the
- * piece's first on. */
+/* To sum[] of a piece of D in this lane: a is row `row` of A; b[k] are the columns of B, from the piece's first on. */
 static void add_products(const TmemProduct *p, const Cta *cta, float *sum, const float *a, float (*b)[WGMMA_MAX_N],
                          int lane, int row, int first) {
     static float scale_b[WGMMA_MAX_N], scaled[WGMMA_MAX_N];

@@ -1,5 +1,4 @@
-/* tmem.h - tensor memory of a CTA, and the instructions that reach it: tcgen05, for a CTA and for pairs. What kernels
- * call is in model.h. */
+/* tmem.h - tensor memory of a CTA, and tcgen05, which reaches it, for a CTA and for pairs. Kernels call model.h. */
 #ifndef MODEL_TMEM_H
 #define MODEL_TMEM_H
 

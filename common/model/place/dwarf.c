@@ -1,5 +1,4 @@
-/* dwarf.c - sections of the program's file, and the encodings of DWARF. Little-endian machines, as both that have a
- * switch of their own are. */
+/* dwarf.c - sections of the program's file, and the encodings of DWARF, on little-endian machines (see fiber.c). */
 #include "dwarf.h"
 
 #include <elf.h>

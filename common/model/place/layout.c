@@ -29,7 +29,6 @@ enum {
     AT_FILE = 0x3a,
     AT_TYPE = 0x49,
     MAX_DIMENSIONS = 6,
-    MAX_DEPTH = 12,
 };
 
 typedef struct {
@@ -133,29 +132,24 @@ static int dimensions(const Unit *unit, const Entry *array, uint64_t *extent) {
     return count;
 }
 
-static uint64_t type_size(const Unit *unit, uint64_t type, int depth) {
+static uint64_t type_size(const Unit *unit, uint64_t type) {
     Entry entry = type_entry(unit, type);
-    if (entry.tag == TAG_ARRAY && entry.size == 0 && depth < MAX_DEPTH) {
-        uint64_t extent[MAX_DIMENSIONS], size = type_size(unit, entry.type, depth + 1);
+    if (entry.tag == TAG_ARRAY && entry.size == 0) {
+        uint64_t extent[MAX_DIMENSIONS], size = type_size(unit, entry.type);
         for (int i = dimensions(unit, &entry, extent); i > 0; i--) {
             size *= extent[i - 1];
         }
         return size;
     }
-    return entry.size == 0 && entry.type != 0 && depth < MAX_DEPTH ? type_size(unit, entry.type, depth + 1)
-                                                                   : entry.size;
+    return entry.size == 0 && entry.type != 0 ? type_size(unit, entry.type) : entry.size;
 }
 
 /* Appends the name of the member at `offset` of the type. */
-static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *joint, char *text, size_t size,
-                 int depth) {
+static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *joint, char *text, size_t size) {
     Entry entry = type_entry(unit, type);
     size_t length = strlen(text);
-    if (depth > MAX_DEPTH) {
-        return;
-    }
     if (entry.tag == TAG_TYPEDEF || entry.tag == TAG_CONST || entry.tag == TAG_VOLATILE) {
-        walk(unit, entry.type, offset, joint, text, size, depth + 1);
+        walk(unit, entry.type, offset, joint, text, size);
     } else if (entry.tag == TAG_STRUCT) {
         Entry best = {.tag = 0};
         for (Entry member = NO_CHILD; next_child(unit, &entry, &member);) {
@@ -164,12 +158,12 @@ static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *j
                 best = member;
             }
         }
-        if (best.tag != 0 && offset - best.location < type_size(unit, best.type, 0)) {
+        if (best.tag != 0 && offset - best.location < type_size(unit, best.type)) {
             snprintf(text + length, size - length, "%s%s", joint, best.name);
-            walk(unit, best.type, offset - best.location, ".", text, size, depth + 1);
+            walk(unit, best.type, offset - best.location, ".", text, size);
         }
     } else if (entry.tag == TAG_ARRAY) {
-        uint64_t extent[MAX_DIMENSIONS], element = type_size(unit, entry.type, 0);
+        uint64_t extent[MAX_DIMENSIONS], element = type_size(unit, entry.type);
         int count = dimensions(unit, &entry, extent);
         uint64_t stride = element;
         for (int i = 1; i < count; i++) {
@@ -181,7 +175,7 @@ static void walk(const Unit *unit, uint64_t type, uint64_t offset, const char *j
             offset %= stride;
             stride = i + 1 < count ? stride / extent[i + 1] : stride;
         }
-        walk(unit, entry.type, offset, ".", text, size, depth + 1);
+        walk(unit, entry.type, offset, ".", text, size);
     }
 }
 
@@ -218,7 +212,7 @@ const char *layout_text(const char *file, const char *type, const char *variable
     text[0] = '\0';
     Entry entry = find_typedef(file, type, &unit);
     if (entry.tag != 0) {
-        uint64_t bytes = type_size(&unit, entry.type, 0);
+        uint64_t bytes = type_size(&unit, entry.type);
         const char *joint = "->";
         snprintf(text, size, "%s", variable);
         if (bytes > 0 && offset >= bytes) {
@@ -227,7 +221,7 @@ const char *layout_text(const char *file, const char *type, const char *variable
             joint = ".";
             offset %= bytes;
         }
-        walk(&unit, entry.type, offset, joint, text, size, 0);
+        walk(&unit, entry.type, offset, joint, text, size);
     }
     return text;
 }
@@ -256,27 +250,17 @@ int layout_members(const char *file, const char *type, ModelMember *list, int mo
     if (entry.tag == 0) {
         return 0;
     }
-    *size = type_size(&unit, entry.type, 0);
+    *size = type_size(&unit, entry.type);
     Entry structure = type_entry(&unit, entry.type);
     for (Entry member = NO_CHILD; structure.tag == TAG_STRUCT && next_child(&unit, &structure, &member);) {
         if (member.tag == TAG_MEMBER && count < most) {
             snprintf(list[count].name, sizeof list[count].name, "%s", member.name);
             type_text(&unit, member.type, list[count].type, sizeof list[count].type);
             list[count].offset = member.location;
-            list[count++].bytes = type_size(&unit, member.type, 0);
+            list[count++].bytes = type_size(&unit, member.type);
         }
     }
     return count;
-}
-
-/* Has the enum a name by a typedef? */
-static int is_named(const Unit *unit, const Entry *root, uint64_t type) {
-    for (Entry entry = NO_CHILD; next_child(unit, root, &entry);) {
-        if (entry.tag == TAG_TYPEDEF && entry.type == type) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* The number of the source file itself: where the chapter's record is declared. */
@@ -295,8 +279,7 @@ int model_constants(const char *file, ModelConstant *list, int most) {
     Entry root = find_unit(file, &unit);
     uint64_t own = own_file(&unit, &root);
     for (Entry entry = NO_CHILD; next_child(&unit, &root, &entry);) {
-        int wanted = entry.tag == TAG_ENUM && entry.file == own && entry.name[0] == '\0' &&
-                     !is_named(&unit, &root, (uint64_t)(entry.at - unit.begin));
+        int wanted = entry.tag == TAG_ENUM && entry.file == own && entry.name[0] == '\0';
         for (Entry constant = NO_CHILD; wanted && count < most && next_child(&unit, &entry, &constant);) {
             snprintf(list[count].name, sizeof list[count].name, "%s", constant.name);
             list[count++].value = (int64_t)constant.value;

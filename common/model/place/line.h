@@ -7,8 +7,7 @@
 /* Sets device.image_base and the range of code. Called once, before the first Site is made. */
 void line_init(void);
 
-/* "07_warp_specialized/07_warp_specialized.cu:88", or "unknown place" if the program has no line table. Returns
- * text. */
+/* "07_warp_specialized/07_warp_specialized.cu:88"; "unknown place" if there is no line table. Returns text. */
 const char *site_text(Site site, char *text, size_t size);
 
 /* The source line itself without its indentation, if the file can be read from here; otherwise an empty string. */

@@ -186,8 +186,7 @@ ON(steps, LAUNCH_BEGIN) {
     for (int i = 0; i < MAX_SMS; i++) {
         sm[i].taken = 0;
     }
-    /* For a timeline, eager goes in the order of the threads' time: so that units that several warps share serve them
-     * in that order. */
+    /* For a timeline, eager goes in the order of the threads' time, so that shared units serve warps in that order. */
     if (device.options.policy == MODEL_EAGER) {
         device.order = time_of;
     }
