@@ -129,10 +129,11 @@ sub same {
         my $now = fingerprint($p, $compiler);
         my $code = -e "$p->{build}/" . symbol($p) . '.o' ? '/' . machine_code($p) : '';
         for my $card (@CARDS) {
-            my ($text, undef, $with, $source, $recorded) = recorded($p, $card) or next;
+            my ($text, undef, $with, $source, $recorded, $of) = recorded($p, $card) or next;
             return "`# $card:` was recorded with $with, this is $compiler" if $with ne $compiler;
             if ($source ne $now) {
                 return "`# $card:`: the mistake is not in the machine code" if $text =~ /the same machine code/ && changes_the_host($p);
+                next if defined $of && $code ne "/$recorded"; # it says so already
                 return "`# $card:`: it is other machine code" if $code ne (defined $recorded ? "/$recorded" : $text eq 'does not compile' ? '' : 'unknown');
             }
             $p->{comment} =~ s{^(# $card: .*?, )[0-9a-f]{12}[0-9a-f/]*(?:, of [0-9a-f]{8})?$}{$1$now$code}m;

@@ -275,6 +275,9 @@ store('01_one/01_one.cu', $source);
 cubin('cubin_same', 'some');
 ends(1, 'same', qr/^01_first\t`# h200:`: it is other machine code$/m, 'same, where the machine code is another');
 is(said('list stale'), "bugs\t01_first\t01_one/bugs/first.patch\t01_one\n", 'then it stays stale');
+ends(0, 'earlier 0123abcd', qr/^1 patches/m, '... until it names the commit of its source');
+ends(0, 'same 01_first', qr/^01_first\tok$/m, 'same, where a record already does');
+like(said('show 01_first h200'), qr{, of 0123abcd$}, 'such a record stays');
 store('01_one/bugs/first.patch', $first);
 
 # ---- what the texts tell; how, the pages of the tree show, which bugs.t compares
