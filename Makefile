@@ -243,7 +243,7 @@ $(STEPS_INC): $(CHAPTERS_STAMP)
 
 # ---- the chapters -------------------------------------------------------------------------------------------------
 
-# The resource report of ptxas stays beside the object, and so does the PTX, which tests/tools/instructions.t reads. A
+# The resource report of ptxas stays next to the object, and so does the PTX, which tests/tools/instructions.t reads. A
 # build with DEBUG=1 may spill: its waits print.
 define compile_chapter
 	$(call say,NVCC,$@)

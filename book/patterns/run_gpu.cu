@@ -3,7 +3,7 @@
  *     run_gpu DIRECTORY [LAUNCHES]   writes DIRECTORY/CARD_DATE.csv; the environment's COMMIT goes into it
  *
  * They run in a child, one after the other. A child that gets no further is killed, or has ended by a failed launch;
- * the next one goes on behind that program with a fresh context. */
+ * the next one continues after that program with a fresh context. */
 #include <ctype.h>
 #include <signal.h>
 #include <sys/mman.h>

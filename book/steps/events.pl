@@ -7,7 +7,7 @@ no warnings 'experimental::signatures';
 our (%barrier, @stage, %region, @thread, @tile, @product, %buffer, %waited, %over, %early, %laps, %come, %answer, %packed);
 our ($threads, %role, $ctas, $ring, $rows, @barriers, @groups, @frames, $key, %asked, %option, %on);
 
-# Each tells first and then changes what there is: a frame that begins ends the one before as things were.
+# Each tells first and then changes what there is: a frame that begins ends the previous frame as things were.
 
 $on{init} = sub ($e) {
     show("init $e->{cta}", $e, f => 'init', threads => [ $e->{thread} ]);
@@ -110,7 +110,7 @@ $on{load} = sub ($e) {
 $on{landed} = sub ($e) {
     my $stage = defined $e->{offset} ? stage_of($e->{offset}) : undef;
     my $box = defined $stage && !$option{'--only'} ? $stage[$stage]{loaded}{ $e->{map} } : undef;
-    # A box is shown when all of it is there; where one barrier is all that is shown, each piece is.
+    # A box is shown when all of it has landed; where one barrier is all that is shown, each piece is.
     my $here = $box ? $come{ $e->{barrier} }{"$stage $e->{map}"} += $e->{amount} : $e->{amount};
     return $rows++ if $box && $here < $box->[1];
     delete $come{ $e->{barrier} }{"$stage $e->{map}"} if $box;

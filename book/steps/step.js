@@ -1,6 +1,6 @@
 /* step.js - the viewer of the stepping pages: <div class="step" data-step="07_warp_specialized"></div>.
  *
- * A page's data is NAME.js beside this file: a call of steps_data(NAME, data), with frames that hold facts without language.
+ * A page's data is NAME.js next to this file: a call of steps_data(NAME, data), with frames that hold facts without language.
  * A frame of a run has what has changed since the frame before. step_words.js, which comes first, makes sentences of facts.
  * It needs nothing else, and opens from disk.
  *

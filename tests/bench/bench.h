@@ -43,7 +43,7 @@ typedef struct {
 
 typedef struct {
     Row row[MAX_ROWS];
-    Group group[MAX_GROUPS]; /* those of one shape behind each other: data and reference are made once */
+    Group group[MAX_GROUPS]; /* those of one shape one after another: data and reference are made once */
     int rows, groups;
 } BenchRows;
 

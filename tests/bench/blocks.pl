@@ -107,7 +107,7 @@ sub ladder {
     return "$text\n" . source_text($run) . "\n";
 }
 
-# Others' kernels that were linked into the run, beside the last two chapters.
+# Others' kernels that were linked into the run, next to the last two chapters.
 sub peers {
     my ($card) = @_;
     my %ours = (cublas => 1, cublaslt => 1, (map { ("$_->{number} by formula" => 1) } @chapters), map { $_->{number} => 1 } @chapters);

@@ -18,7 +18,7 @@ sub two_digits { return sprintf '%.2f', $_[0] }
 sub three_digits { return sprintf '%.3f', $_[0] }
 sub ms_text { return sprintf '%.3f', $_[0] }
 
-# Milliseconds of a launch that has so many TFLOP/s.
+# Milliseconds of a launch at this many TFLOP/s.
 sub ms_of { my ($size, $tflops) = @_; my ($m, $n, $k) = split /x/, $size; return 2 * $m * $n * $k / $tflops * 1e-9 }
 
 # The kernels of a run that are not ours, in their order, without the copy; and of them the fastest at a size.
@@ -26,7 +26,7 @@ sub others { my ($run) = @_; my %seen; return grep { !/^(?:\d|copy)/ && !$seen{$
 sub best_other { my ($run, $size) = @_; return (sort { $b <=> $a } grep { defined } map { median_at($run, $size, $_) } others($run))[0] }
 sub fp8_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 10), best_other($run, $_)) } @FP8) }
 
-# Of several GPUs: the newest run of that card with so many, or of any number of them if that is undef.
+# Of several GPUs: the newest run of that card with this many, or with any number if that is undef.
 sub several ($card, $gpus) {
     my @found = grep { $_->{kind} eq 'several' && $_->{gpu} =~ /^(\d+) x / && (!defined $gpus || $1 == $gpus) && index($_->{card}, "$1_x_$card") == 0 } @runs;
     return (sort { $a->{date} cmp $b->{date} || $a->{last} <=> $b->{last} } @found)[-1];

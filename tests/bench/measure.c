@@ -60,7 +60,7 @@ static GemmStatus measure_sustained(const Problem *problem, Contestant *contesta
     GEMM_TRY(backend->record(0));
     double begin = seconds_now();
     int counting = 0;
-    /* The event at the end of batch b is slot (b + 1) % EVENT_SLOTS. One batch is always queued behind the one that is
+    /* The event at the end of batch b is slot (b + 1) % EVENT_SLOTS. One batch is always queued after the one that is
      * waited for, so that the GPU never rests. */
     for (int batch = 0;; batch++) {
         for (int i = 0; i < contestant->launches; i++) {
@@ -416,7 +416,7 @@ double group_seconds(const Session *session, int group) {
     double seconds = group > 0 && memcmp(&g->shape, &g[-1].shape, sizeof g->shape) == 0 ? 0 : 0.3 + 2 * flop / 10e12;
     for (int i = 0; i < g->rows; i++) {
         const Row *row = &session->plan.row[g->row[i]];
-        double launches = 0.05 + 8 * flop / 400e12; /* those beside the samples */
+        double launches = 0.05 + 8 * flop / 400e12; /* those apart from the samples */
         seconds += launches;
         if (row->sustained) {
             seconds += SUSTAINED_S + 1.5;

@@ -1,7 +1,7 @@
 /* runner.c - problems, launches and copies of weights. */
 #include "runner.h"
 
-enum { SEED = 1, COPIES_TO_ROWS = 1024 }; /* with so many rows weights are a small part of the time */
+enum { SEED = 1, COPIES_TO_ROWS = 1024 }; /* with this many rows, weights are a small part of the time */
 
 static const size_t read_in_turns = (size_t)190 << 20; /* three times the L2 of an H200, which is the larger */
 static const size_t copied_bytes = (size_t)4 << 30;
@@ -32,7 +32,7 @@ static GemmStatus duplicate(const Backend *backend, const Buffer *from, Buffer *
     return status;
 }
 
-/* How many copies of weights that have so many bytes in all launches take in turns. */
+/* How many copies of weights of this many bytes the launches take in turns. */
 static int copies_of(const Child *child, size_t bytes) {
     size_t copies = child->shape.m <= COPIES_TO_ROWS && bytes > 0 ? (read_in_turns + bytes - 1) / bytes : 1;
     return copies < MOST_COPIES ? (int)copies : MOST_COPIES;
@@ -93,7 +93,7 @@ static GemmStatus open_alone(Child *child, const Row *row, Runner *runner) {
     return GEMM_OK;
 }
 
-/* Is there all that this row needs? Says what is not. */
+/* Is everything there that this row needs? Says what is missing. */
 static State what_lacks(const Child *child, const Row *row) {
     if (row->what == RUN_CHAPTER && !row->chapter) {
         return NOT_BUILT;

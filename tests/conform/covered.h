@@ -152,7 +152,7 @@ typedef struct {
 } TmaCase;
 
 /* clang-format off */
-/* One 2-D copy of a tensor of 50 rows with a pitch of 208 bytes: `cols` elements of so many bytes. */
+/* One 2-D copy of a tensor of 50 rows with a pitch of 208 bytes: `cols` elements of this many bytes. */
 #define TMA_TYPE(name, op, type, element_bytes, cols, box0, box1, step1, swizzle, fill, c0, c1, offset)     \
     {name, op, type, element_bytes, 2, {cols, 50, 1}, {208, 0}, {box0, box1, 1}, {1, step1, 1}, swizzle,    \
      fill, 1, 1, {{0, 0, offset, {c0, c1, 0}}}}
@@ -397,7 +397,7 @@ typedef struct {
     int from_registers; /* RS: A from registers, `a` is not used */
     int data;
     WgmmaOperand a, b;
-    int steps; /* products, each with the operands' start moved on by so many bytes */
+    int steps; /* products, each with the operands' start moved by this many bytes */
     uint32_t a_step, b_step;
     int accumulate; /* the first product adds to d[v] = v % 5; otherwise it overwrites that */
 } WgmmaCase;
@@ -574,7 +574,7 @@ HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
 
 /* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
 
-/* PRODUCT_KINDS(KIND): name behind wgmma_, type. */
+/* PRODUCT_KINDS(KIND): name after wgmma_, type. */
 #define PRODUCT_KINDS(KIND)         \
     KIND(ss, CONFORM_BF16)          \
     KIND(rs, CONFORM_BF16)          \
@@ -599,7 +599,7 @@ typedef enum {
 
 /* Small integers of the type in shared memory, word by word conform_elements(): A at the start, its tile of 64 rows
  * (MN-
- * major: 64 k) of 128 bytes with the 128-byte swizzle, B behind it, 256 such rows (panels of 64 k). Four products, one
+ * major: 64 k) of 128 bytes with the 128-byte swizzle, B after it, 256 such rows (panels of 64 k). Four products, one
  * for each 32 bytes of k or 16 rows; the first one sets D. A from registers: conform_elements() by thread and step.
  * The result is D as integers in register order, if n is 8; else of each thread the sum of (2v + 1) d[v]. */
 typedef struct {
@@ -610,7 +610,7 @@ typedef struct {
 enum { PRODUCT_B = 8192, PRODUCT_SHARED = PRODUCT_B + 32768, PRODUCT_STEPS = 4 };
 
 /* clang-format off */
-/* PRODUCT_CASES(PRODUCT) calls PRODUCT(kind, operand A, n, behind the name, low_bits). */
+/* PRODUCT_CASES(PRODUCT) calls PRODUCT(kind, operand A, n, after the name, low_bits). */
 #define PRODUCT_OF_WIDTH(n, PRODUCT, kind, operand) PRODUCT(kind, operand, n,, 0)
 #define WGMMA_WIDTHS(X, ...) \
     X(8, __VA_ARGS__) X(16, __VA_ARGS__) X(24, __VA_ARGS__) X(32, __VA_ARGS__) X(40, __VA_ARGS__) \
@@ -720,7 +720,7 @@ static const MbarrierCase mbarrier_cases[] = {
 };
 /* clang-format on */
 
-/* The script's ops, MB_END behind them. */
+/* The script's ops, then MB_END. */
 static inline void mbarrier_ops(const MbarrierCase *c, MbarrierOp op[MB_MAX_OPS]) {
 #define MB_MATCH(name, number, letter, text) *at == letter ? MB_##name:
     memset(op, 0, MB_MAX_OPS * sizeof *op);
@@ -854,7 +854,7 @@ static inline uint32_t digest(uint32_t hash, const void *from, const void *to) {
     return hash;
 }
 
-/* Of all that the recorder gets to know about a case; the members named have no padding between them. */
+/* Of everything that the recorder learns about a case; the members named have no padding between them. */
 static inline uint32_t case_digest(Group group, int i) {
     const uint32_t start = 0x811c9dc5u;
     switch (group) {

@@ -92,7 +92,7 @@ template <class Load, class Layout> static void load(const char *name, int colum
     std::fprintf(out, "load %s %d %d %llx\n", name, columns, registers, (unsigned long long)sum);
 }
 
-/* Where D of a product of so many CTAs lies, in one of them: of each row, all columns. */
+/* Where D of a product of this many CTAs is, in one of them: of each row, all columns. */
 template <int CTAS, int M, int N> static void accumulator() {
     auto d = UMMA::tmem_frg<float, uint32_t, CTAS>::make(Shape<Shape<Int<M / CTAS>, Int<N>>, _1, _1>{});
     uint64_t sum = NONE;

@@ -368,7 +368,7 @@ static __global__ void load_case(const __grid_constant__ CopyParams p) {
     }
     cluster_sync();
     if (threadIdx.x == 0) {
-        fence_proxy_async(); /* also in the CTA that loads, behind what the others have stored: PTX 8.9.5 */
+        fence_proxy_async(); /* also in the CTA that loads, after what the others have stored: PTX 8.9.5 */
         for (int i = 0; i < p.copies; i++) {
             if (p.copy[i].issuer == rank) {
                 start_load(s, &p, &p.copy[i]);

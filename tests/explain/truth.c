@@ -2,7 +2,7 @@
  *
  * It is asked for random elements of C, in every chapter, at sizes with and without edges. Then the whole problem runs
  * with random data, somebody looks at the register that it has named, and what is there must be that element's sum, to
- * the bit. So that this can fail: the registers and lanes beside it must hold something else.
+ * the bit. So that this can fail: the registers and lanes next to it must hold something else.
  *
  *     truth          two elements for each chapter and size; TIER=long: three
  *     truth 20 07    20 of them, only chapters whose name contains "07" */

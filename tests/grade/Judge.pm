@@ -180,7 +180,7 @@ sub judged {
     return @launches;
 }
 
-# map_of(SUBMISSION): its program that draws where C is wrong, and goes on behind reports.
+# map_of(SUBMISSION): its program that draws where C is wrong, and continues after reports.
 sub map_of {
     my ($s) = @_;
     my $map = "$s->{build}/map";

@@ -9,7 +9,7 @@ use File::Temp 'tempdir';
 use Test::More;
 require './tests/grade/grade';
 
-# In `make test` so many; and the sizes that they are tried with.
+# How many `make test` tries, and the sizes with which it tries them.
 my $SAMPLE = 3;
 my @SIZES = ('size 60-90 60-90 330-400 4', 'size 300 100-130 321 2', 'size 128 256 640 2', 'size 300-400 400-520 129-200 2',
     'variants 512 384 64 2');

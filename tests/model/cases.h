@@ -41,7 +41,7 @@ extern const Case *const __start_cases[], *const __stop_cases[];
 #define WRONG_CASE(name, rule) CASE_OF(run, name, #rule, NULL)
 /* Other rules are broken, too: this one is nearest to the cause, and the first to be reported. */
 #define FIRST_CASE(name, rule) CASE_OF(run, name, "^" #rule, NULL)
-/* Of a kernel in parts, each a function of type Part, which need not use all that it is given. */
+/* Of a kernel in parts, each a function of type Part, which need not use everything that it is given. */
 #define PART_CASE(part, name, rule) \
     static Part part;               \
     CASE_OF(run, name, rule, part)

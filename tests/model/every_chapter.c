@@ -7,7 +7,7 @@
  *                                policy. Of a step, some small sizes in all policies
  *     every_chapter 25           25 of them
  *     every_chapter 25 07        only chapters whose name contains "07"
- *     every_chapter 25 0 500000  only sizes with at most so many products */
+ *     every_chapter 25 0 500000  only sizes with at most this many products */
 
 #include "../../common/harness/problem.h"
 #include "../../common/model/event.h"

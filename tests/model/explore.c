@@ -415,7 +415,7 @@ static int choose(Thread *const *thread, int threads, Agent *const *agent, int a
             return i;
         }
     }
-    x.cut = 1; /* all that could be chosen has been tried in another order */
+    x.cut = 1; /* every possible choice has been tried in another order */
     model_stop();
 }
 

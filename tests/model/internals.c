@@ -181,7 +181,7 @@ static void test_journal(void) {
     free(text);
 }
 
-/* A part of the report of each case under the eager policy; more parts behind each '|'. */
+/* A part of the report of each case under the eager policy; more parts after each '|'. */
 static const char *const said[][2] = {
     {"ring NO_READ_WAIT", "stmatrix by CTA 0 warp 4 lane 0 "
                           "(consumer)|kernels_ring.c:|stmatrix_x4(&s->out[box]|tma_store_2d(&p->map_c|s->out[0][0]|"

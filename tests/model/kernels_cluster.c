@@ -15,7 +15,7 @@ enum { CTAS = 4, ROWS = 16, PART = ROWS / CTAS, COLS = 64, TILES = 5, STAGES = 2
 enum { TILE_BYTES = ROWS * COLS * 2, ALL = (1 << CTAS) - 1 };
 
 RIGHT_CASE(RIGHT);
-RIGHT_CASE(RIGHT_RELAXED);  /* cluster_arrive_relaxed() and cluster_wait() behind the fence */
+RIGHT_CASE(RIGHT_RELAXED);  /* cluster_arrive_relaxed() and cluster_wait() after the fence */
 RIGHT_CASE(RIGHT_REDUCE);   /* results are added by the copy engine */
 RIGHT_CASE(RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
 RIGHT_CASE(RIGHT_OF_PAIRS); /* the even CTA of each pair counts the bytes of both, and tells the other one */

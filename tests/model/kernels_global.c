@@ -63,7 +63,7 @@ WRONG_IN(grid_barrier, GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(grid_barrier, GRID_BARRIER_ONE_THREAD,
          GLOBAL_CONFLICT);                               /* the others do not wait for the thread that synchronises */
 WRONG_IN(grid_barrier, GRID_BARRIER_TOO_MANY, LIVELOCK); /* CTAs for the SMs */
-/* each CTA adds to what the one before, or behind, has left */
+/* each CTA adds to what the previous, or the next, CTA has left */
 RIGHT_IN(fixup, RIGHT_FIXUP_UP);
 RIGHT_IN(fixup, RIGHT_FIXUP_DOWN);
 RIGHT_IN(lock, RIGHT_LOCK);
@@ -93,7 +93,7 @@ WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read 
 RIGHT_IN(shared_atomics, RIGHT_SHARED_ATOMIC);
 RIGHT_IN(shared_fences, RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */
 WRONG_IN(shared_fences, SHARED_FENCE_NONE, RACE_RAW);
-WRONG_IN(shared_fences, SHARED_FENCE_BEFORE, RACE_RAW); /* none behind */
+WRONG_IN(shared_fences, SHARED_FENCE_BEFORE, RACE_RAW); /* none after */
 WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_SYNC, RACE_RAW);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_THEN_STORE, RACE_WAR);

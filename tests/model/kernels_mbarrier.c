@@ -27,7 +27,7 @@ typedef void Part(Shared *s, const Params *p);
 struct Params {
     const int *in; /* [N] */
     int *out;      /* [N] */
-    int *flag;     /* and the word behind it */
+    int *flag;     /* and the word after it */
     int bug;
     Part *part;
 };
@@ -157,7 +157,7 @@ DEVICE void lives(Shared *s, const Params *p) {
 RIGHT_IN(copies, RIGHT_COPIES);
 RIGHT_IN(copies, RIGHT_COPIES_INC);
 RIGHT_IN(copies, RIGHT_COPIES_AND_GROUPS);
-WRONG_IN(copies, COPIES_ARRIVE_FIRST, RACE_RAW); /* the copies come behind the instruction that is to count them */
+WRONG_IN(copies, COPIES_ARRIVE_FIRST, RACE_RAW); /* the copies follow the instruction that is to count them */
 WRONG_IN(copies, COPIES_PLAIN_ARRIVE, RACE_RAW);
 WRONG_IN(copies, COPIES_STORE, RACE_RAW); /* half of it by ordinary stores */
 WRONG_IN(copies, COPIES_TOO_MANY, ARRIVE_OVERFLOW);
@@ -235,7 +235,7 @@ DEVICE void hands_on(Shared *s, const Params *p) {
 }
 
 RIGHT_IN(ballot, RIGHT_BALLOT_ALL);  /* goes on when all lanes have been told yes */
-RIGHT_IN(ballot, RIGHT_BALLOT_SYNC); /* ... when one has, behind a __syncwarp() */
+RIGHT_IN(ballot, RIGHT_BALLOT_SYNC); /* ... when one has, after a __syncwarp() */
 RIGHT_IN(ballot, RIGHT_TOLD_YES);    /* who knows that a phase is complete is told so at once */
 FIRST_IN(ballot, BALLOT_ANY, RACE_RAW);
 
@@ -278,10 +278,10 @@ DEVICE void ballot(Shared *s, const Params *p) {
     p->out[thread] = sum;
 }
 
-RIGHT_IN(ring, RIGHT_COPIES_RING); /* each producer thread arrives behind its own wait for `empty` */
+RIGHT_IN(ring, RIGHT_COPIES_RING); /* each producer thread arrives after its own wait for `empty` */
 RIGHT_IN(ring, RIGHT_WAITS_AGAIN); /* a consumer that has arrived elsewhere looks at the same phase once more */
 WRONG_IN(ring, COPIES_RING_FREE, RACE_WAW);       /* ... without it */
-WRONG_IN(ring, COPIES_RING_AFTER, PHASE_SKIPPED); /* ... which comes behind the arrival */
+WRONG_IN(ring, COPIES_RING_AFTER, PHASE_SKIPPED); /* ... which follows the arrival */
 WRONG_IN(ring, WAITS_AFTER_RELEASE, PHASE_STALE);
 
 /* Warp 0 copies, warp 1 reads, through a ring of two stages. */
@@ -445,7 +445,7 @@ DEVICE void elects(Shared *s, const Params *p) {
 
 /* CTA 1 writes and sets a flag; CTA 0 asks for it. */
 RIGHT_IN(flags, RIGHT_FLAG);
-RIGHT_IN(flags, RIGHT_FLAG_IF_SET); /* whoever finds it unset does not read */
+RIGHT_IN(flags, RIGHT_FLAG_IF_SET); /* a thread that finds it unset does not read */
 WRONG_IN(flags, FLAG_TWICE, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAG_100_TIMES, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAG_BY_CAS, GLOBAL_CONFLICT);

@@ -268,11 +268,11 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
 }
 
 RIGHT_IN(forward, RIGHT_ISSUER_FENCES);  /* what a CTA has stored in its peer, the peer's copy engine stores */
-RIGHT_IN(forward, RIGHT_PEER_FENCES);    /* ... all threads there, behind the barrier of the cluster */
+RIGHT_IN(forward, RIGHT_PEER_FENCES);    /* ... all threads there, after the barrier of the cluster */
 RIGHT_IN(forward, RIGHT_ASYNC_FENCED);   /* ... which st.async has brought */
-RIGHT_IN(forward, RIGHT_ACQUIRED);       /* ... behind a release by the senders, an acquire by the issuer */
-RIGHT_IN(forward, RIGHT_FENCE_ACQUIRED); /* ... or behind their whole fence */
-RIGHT_IN(forward, RIGHT_RELEASED);       /* what a CTA has stored in its own memory, behind a release */
+RIGHT_IN(forward, RIGHT_ACQUIRED);       /* ... after a release by the senders, an acquire by the issuer */
+RIGHT_IN(forward, RIGHT_FENCE_ACQUIRED); /* ... or after their whole fence */
+RIGHT_IN(forward, RIGHT_RELEASED);       /* what a CTA has stored in its own memory, after a release */
 WRONG_IN(forward, NOBODY_FENCES, PROXY_FENCE);
 WRONG_IN(forward, SENDERS_FENCE, PROXY_FENCE); /* in their own CTA, before that barrier */
 WRONG_IN(forward, ASYNC_UNFENCED, PROXY_FENCE);

@@ -68,7 +68,7 @@ DEVICE int reverse(Shared *s, const Params *p, int id) {
     return got == mirrored(p, id);
 }
 
-RIGHT_IN(readers, RIGHT_READERS);      /* all threads read 16 bytes, then one writes a part of them behind a barrier */
+RIGHT_IN(readers, RIGHT_READERS);      /* all threads read 16 bytes, then one writes a part of them after a barrier */
 RIGHT_IN(readers, RIGHT_READERS_LAPS); /* ... again and again */
 WRONG_IN(readers, READERS_NO_SYNC, RACE_WAR);
 WRONG_IN(readers, READERS_PART_NO_SYNC, RACE_WAR); /* all read 2 bytes */
@@ -133,7 +133,7 @@ DEVICE int shuffle(Shared *s, const Params *p, int id) {
 }
 
 RIGHT_IN(warp, RIGHT_TYPES);  /* of values that are shuffled or matched: tests/conform compares the rest with a GPU */
-RIGHT_IN(warp, RIGHT_ACTIVE); /* whoever finds itself together elects a lane */
+RIGHT_IN(warp, RIGHT_ACTIVE); /* the lanes that happen to be together elect one */
 RIGHT_IN(warp, RIGHT_MATH);   /* that nvcc brings along */
 WRONG_IN(warp, VOTE_DIVERGED, CONVERGENCE);
 WRONG_IN(warp, VOTE_OTHERS, CONVERGENCE); /* by a lane outside of the mask */

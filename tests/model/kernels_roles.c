@@ -36,7 +36,7 @@ RIGHT_CASE(RIGHT_WAITS_TWICE); /* ... for the same phase, before the stage is re
 RIGHT_CASE(RIGHT_ONE_WAITS);   /* one thread of each consumer, then a barrier of the warpgroup */
 RIGHT_CASE(RIGHT_HANDED_ON); /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
 /* their releases */
-RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* a lane of each warp, which has read A by ldmatrix, behind a __syncwarp() */
+RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* a lane of each warp, which has read A by ldmatrix, after a __syncwarp() */
 RIGHT_CASE(RIGHT_LATE_RELEASE);     /* wait_group(2), two k-tiles late */
 /* their products */
 RIGHT_CASE(RIGHT_STEP_GROUPS); /* a group for each k16 step; the wait leaves a k-tile's */
@@ -62,7 +62,7 @@ WRONG_CASE(IDLE_RELEASES,
            PHASE_SKIPPED); /* as with empty groups; one thread releases, though no product holds the others together */
 WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE);
 WRONG_CASE(WAITS_DIFFER, CONVERGENCE);
-WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE); /* in one warp; in the others behind them */
+WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE); /* in one warp; in the others after them */
 WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE); /* at its end */
 LOCAL_CASE(ZEROED_BEHIND_FENCE, WGMMA_FENCE);
 WRONG_CASE(FRAGMENTS_RELOADED, WGMMA_IN_FLIGHT);

@@ -129,7 +129,7 @@ static int run(const Case *c) {
 /* ---- boxes of tensors
  * --------------------------------------------------------------------------------------------- */
 
-/* A box of a tensor of `rank` dimensions, whose elements have so many bytes: 1 fp8, 2 bf16, 4 fp32. */
+/* A box of a tensor of `rank` dimensions, by the bytes of its elements: 1 fp8, 2 bf16, 4 fp32. */
 typedef struct {
     int rank, bytes;
     int at, at1, at4;        /* where it begins in dimensions 0, 1 and 4; 0: 16 bytes from the edge, 1, 1 */

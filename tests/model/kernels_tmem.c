@@ -1,4 +1,4 @@
-/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two one behind the other,
+/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two one after the other,
  * by a CTA or a pair; its accumulator is taken out by four warps. What goes into it: tiles in shared memory, A in
  * tensor memory, other types, scales; or there is no product, but a copy. */
 #include "../../common/gemm.h"
@@ -284,7 +284,7 @@ DEVICE void all_sync(const Params *p, int of_one) {
     }
 }
 
-/* Of so many columns the N of .xN. */
+/* The N of .xN for this many columns. */
 DEVICE int num_of(Tcgen05Registers shape, int columns) {
     static const int columns_of[] = {1, 2, 4, 8, 2};
     return columns / columns_of[shape % TCGEN05_PACKED] / (1 + shape / TCGEN05_PACKED);

@@ -60,7 +60,7 @@ WRONG_LIKE(RS_E4M3, FRAGMENT_REFILLED, WGMMA_IN_FLIGHT); /* while the product th
 LIKE_CASE(RS_E4M3, RS_HOLDS, NULL);                      /* fragments that were made in registers, and declared */
 LIKE_CASE(RS_E4M3, RS_HOLDS_NOTHING, NULL);              /* ... and not declared */
 LIKE_CASE(RS_E4M3, RS_HOLDS_STORED,
-          LOCAL_ACCESS(NULL)); /* ... stored again behind a declaration that is no longer true */
+          LOCAL_ACCESS(NULL)); /* ... stored again after a declaration that is no longer true */
 WRONG_LIKE(RS_E4M3, HOLDS_OTHER_STEP, PROVENANCE);
 WRONG_LIKE(RS_E4M3, HOLDS_OTHER_ROWS, PROVENANCE); /* than the steps before */
 WRONG_LIKE(MMA_BF16, MMA_ROW_MISALIGNED, ALIGNMENT);

@@ -57,7 +57,7 @@ sub told_by_model {
     return @rows;
 }
 
-# The barriers after so many rows: name => "phase pending tx".
+# The barriers after this many rows: name => "phase pending tx".
 sub barriers_after {
     my ($count, @rows) = @_;
     my %now;

@@ -12,7 +12,7 @@ our %NOUN;
 # ---- building --------------------------------------------------------------------------------------------------------
 
 # copied(PATCH): the directory in which it is built: a copy of its chapter's source with the patch in it, or with `text`
-# in its place; and a link to common/ beside it. What was built there stays as long as the source does.
+# in its place; and a link to common/ next to it. What was built there stays as long as the source does.
 sub copied {
     my ($p) = @_;
     my ($directory, $new) = ($p->{build}, "$p->{build}.new");
@@ -241,7 +241,7 @@ sub map_chapter {
 }
 
 # in_my(CHAPTER, TEXT, BESIDE...): a chapter's text as it stands in my/, from where its own headers and common/ lie
-# elsewhere, but for those that are put beside it.
+# elsewhere, except those that are put next to it.
 sub in_my {
     my ($chapter, $text, @beside) = @_;
     my $from = sub {

@@ -76,7 +76,7 @@ sub chapter_of {
 }
 
 # load(PATH): a patch: path, kind, number, name, id; chapter (its directory), source and title (07_warp_specialized);
-# head (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree beside itself).
+# head (its lines `# KEY: VALUE` as lists), diff; build (where it is built: a patch outside of the tree next to itself).
 # The file leaves out what goes without saying, the lines --- and +++ of the chapter's source and a record `not run
 # yet`, and tells two cards at once where they did the same. Options that a bug does not name in a line `# run:` are
 # those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README. A file of any other path

@@ -9,7 +9,7 @@ my @POLICIES = qw(eager lazy random pct);
 my $LIMITED = 'ulimit -S -t 60 && timeout 900';
 
 # on_all_cores(JUDGE, PATCH...): calls JUDGE(PATCH), which returns "ok" or what is wrong, and more, and prints that as a
-# line behind the id, separated by tabs. 0 if all are ok, else 1.
+# line after the id, separated by tabs. 0 if all are ok, else 1.
 sub on_all_cores {
     my ($judge, @patches) = @_;
     pipe my $from, my $to or fail(3, "pipe: $!");

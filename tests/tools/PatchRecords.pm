@@ -111,7 +111,7 @@ sub compiler {
     return $said =~ /, V([\d.]+)/ ? "nvcc $1" : fail(3, "$nvcc does not tell its version");
 }
 
-# changes_the_host(PATCH): does it change a chapter's source behind its kernels, where it launches them?
+# changes_the_host(PATCH): does it change a chapter's source after its kernels, where it launches them?
 sub changes_the_host {
     my ($p) = @_;
     return grep { my ($before, $after) = map { /^static GemmStatus launch\(.*/ms ? $& : '' } @$_[ 1, 2 ]; $before ne $after } changed($p, \&contents);

@@ -57,7 +57,7 @@ is "$?" 0 "and what they have built runs"
 is "$(find build -name '*.[0-9]*' ! -name '*.inc' ! -name '*.[od]')" "" "and nothing half written is left"
 remake NVCC= "$number"
 leaves '^  ' "and nothing is built again"
-# Compiled while another make replaces it: whoever looks sees the old program or the new one.
+# Compiled while another make replaces it: an observer sees the old program or the new one.
 touch common/harness/options.c
 make NVCC= "$number" >/dev/null 2>&1 &
 pid=$! broken=0

@@ -25,7 +25,7 @@ for directory in $CHAPTER_DIRS; do
     fi
 done
 
-# Two kernels in one launch of a chapter; a kernel behind the product; a chapter of another kind.
+# Two kernels in one launch of a chapter; a kernel after the product; a chapter of another kind.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/06_wgmma_ss/experiments" "$work/08_persistent_pingpong/exercises"

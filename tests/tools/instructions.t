@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Does the device code of every chapter have the instructions that the chapter teaches, and none that a later one
-# introduces? Reads the PTX that the Makefile kept for each architecture beside the chapter's object. The table is that
+# introduces? Reads the PTX that the Makefile kept for each architecture next to the chapter's object. The table is that
 # of the ladder; a chapter beyond it has checks/instructions.txt, or is not asked.
 use strict;
 use warnings;

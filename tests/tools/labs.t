@@ -116,7 +116,7 @@ for my $p (looked_at('exercises')) {
     my ($task, $text) = written($p->{title}) =~ m{\A(/\*.*? \*/\n)\n(.*)}s;
     is(join(' ', $task =~ /^ \* (?!`make)(\S.*?)$/mg), Patches::value($p, 'question'), 'the question stands at its top');
     is(without_run($text) =~ s/^#include.*\n//mgr, without_run(Patches::contents($p->{source})) =~ s/^#include.*\n//mgr, 'over the chapter');
-    for (grep { /\.h$/ } glob "$tree/my/*") { # a header that the solution changes lies beside it, and is the one that is included
+    for (grep { /\.h$/ } glob "$tree/my/*") { # a header that the solution changes is next to it, and is the one that is included
         my ($header) = m{([^/]+)$};
         like((said("cd $tree && $cc -DGEMM_MODEL -MM -x c my/$p->{title}.cu"))[0], qr{ my/\Q$header\E\b}, "with $header");
     }

@@ -63,7 +63,7 @@ static inline int reference_faults(const Problem *p) {
     return faults;
 }
 
-/* What the backend's reference of attention makes of what it holds, beside the host's. */
+/* What the backend's reference of attention makes of what it holds, compared with the host's. */
 static inline int attention_faults(const Problem *p) {
     const size_t outputs = (size_t)p->gemm.m * (size_t)p->gemm.n;
     void *q = fetch(p->backend, &p->a), *k = fetch(p->backend, &p->b), *v = fetch(p->backend, &p->v);

@@ -83,7 +83,7 @@ typedef enum {
     RIGHT,
     LOSES_STEP,     /* the first step's keys count for nothing */
     ONE_KEY_LESS,   /* the last query does not see its last key */
-    ONE_KEY_MORE,   /* a causal query sees the key behind its last one */
+    ONE_KEY_MORE,   /* a causal query sees the key after its last one */
     NO_RESCALE,     /* of O, when a larger score appears */
     NO_RESCALE_SUM, /* of the sum */
     LSE_TO_BASE_2,

@@ -159,7 +159,7 @@ static void rejects_one_step(int k) {
                 bf16 *bits = element(row, column);
                 if (bf16_value(*bits) == 0) {
                     zeros++;
-                    *bits = step > 0 ? 0x0001 : 0x8001; /* the smallest numbers beside zero */
+                    *bits = step > 0 ? 0x0001 : 0x8001; /* the smallest numbers next to zero */
                 } else {
                     *bits = (bf16)(*bits + step);
                 }
@@ -186,7 +186,7 @@ static void zero_has_two_signs(void) {
 }
 
 /* Share of the elements that must be wrong when `count` steps of k are lost, in per cent, for normal data: about twice
- * the tolerance of that K divides what is caught from what is not. Integers: all that the lost steps change. */
+ * the tolerance of that K divides what is caught from what is not. Integers: everything that the lost steps change. */
 static void rejects_lost_steps(int m, int n, int k, int count, int times, int least_percent) {
     for (DataKind data = DATA_INTEGERS; data <= DATA_NORMAL; data++) {
         open_case(m, n, k, data);

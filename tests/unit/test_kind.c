@@ -138,7 +138,7 @@ static double cut(double x, double unit, Cut how) {
 
 static double unit_of(double largest) { return largest == 0 ? 1 : ldexp(1, ilogb(largest) - 13); }
 
-/* A k32 step, as the tensor cores do it: everything is aligned to the largest term and cut off 13 bits behind its
+/* A k32 step, as the tensor cores do it: everything is aligned to the largest term and cut off 13 bits after its
  * first. */
 static double step_of_14_bits(double sum, const double *product, int count, Cut how) {
     double largest = fabs(sum);

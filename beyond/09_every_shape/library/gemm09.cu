@@ -288,7 +288,7 @@ Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gem
         !plans_fit(problems, count) || !handle_fits(handle)) {
         return leave(GEMM09_BAD_ARGUMENT, text, text_bytes);
     }
-    /* Written beside the old file, which is replaced when all of it is there. */
+    /* Written next to the old file, and renamed over it when complete. */
     char *fresh = (char *)malloc(strlen(path) + sizeof ".new");
     if (fresh == NULL) {
         refused("there is no memory for a file's name");

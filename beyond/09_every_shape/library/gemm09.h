@@ -50,8 +50,8 @@ typedef struct Gemm09 Gemm09;
  *
  * The workspace: gemm09_workspace_bytes() bytes of device memory, of the caller's. Zero it once, before its first
  * launch (cudaMemsetAsync on the same stream will do); every launch leaves it zero. Launches that can run at the same
- * time need one each: so one for every stream, and one for every graph that can run beside other launches. CTAs count
- * themselves there: with a shared counter they would wait for CTAs of another launch. */
+ * time need one each: so one for every stream, and one for every graph that can run at the same time as other launches.
+ * CTAs count themselves there: with a shared counter they would wait for CTAs of another launch. */
 typedef struct {
     int64_t m, n, k;
     const void *a; /* [m][lda] */
@@ -76,7 +76,7 @@ void gemm09_destroy(Gemm09 *handle);
 /* The same for all problems and devices. */
 size_t gemm09_workspace_bytes(void);
 
-/* Starts a multiplication on its stream, behind what was started there, and returns without waiting for it. The calling
+/* Starts a multiplication on its stream, after the work already there, and returns without waiting for it. The calling
  * thread's current device is the handle's. The arguments are looked at before anything else, the problem's first.
  * Errors inside the kernel show in a later call of CUDA, as those of every launch do. The same problem has the same
  * bits every time. */
