@@ -169,11 +169,12 @@ linker_flags = $(LDFLAGS)
 endif
 
 # A stamp is written when its text changes; what depends on it is then made again. A tree that may not be written to
-# needs none.
+# needs none. Where another make has just written the same, ln fails and its stamp stays: objects are newer already.
 define stamp
 $(1): FORCE
 	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || \
-	    { mkdir -p $$(@D) && printf '%s\n' '$(subst ','\'',$(2))' >$$(NEW) && mv -f $$(NEW) $$@; }
+	    { mkdir -p $$(@D) && printf '%s\n' '$(subst ','\'',$(2))' >$$(NEW) && \
+	          { ln $$(NEW) $$@ 2>/dev/null || cmp -s $$(NEW) $$@ || mv -f $$(NEW) $$@; } && rm -f $$(NEW); }
 endef
 CC_STAMP := $(B)/flags.cc
 BACKEND_STAMP := $(B)/flags.backend
@@ -408,7 +409,8 @@ endef
 $(foreach c,$(CHAPTERS),$(eval $(call test_of_chapter,$(call number,$(c)),$(c))))
 test-long: export TIER := long
 test-long: test
-test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
+# The stepping pages, which take one processor, come first: the others compile meanwhile.
+test: steps $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 # What is otherwise where there is no nvcc: for .ci/run, which has one.
 check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
