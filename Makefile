@@ -409,8 +409,7 @@ endef
 $(foreach c,$(CHAPTERS),$(eval $(call test_of_chapter,$(call number,$(c)),$(c))))
 test-long: export TIER := long
 test-long: test
-# The stepping pages, which take one processor, come first: the others compile meanwhile.
-test: steps $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
+test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
 # What is otherwise where there is no nvcc: for .ci/run, which has one.
 check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
