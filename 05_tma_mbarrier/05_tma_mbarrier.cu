@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             }
             if (step == 2 && k_tile + STAGES - 1 < k_tiles && warp == 0 && elect_one()) {
                 /* Fills the stage of the previous k-tile, which all have read before the barrier above. This is in the
-                 * middle of the k-tile, since right after the barrier it would cost 7 % (notes.md). */
+                 * middle of the k-tile, since right after the barrier it would be slower (notes.md). */
                 load_stage(s, &p, tile, k_tile + STAGES - 1);
             }
             multiply(acc, &fragments[step % 2]);

@@ -3,8 +3,8 @@
  * What is new   wgmma: one instruction, issued by the 4 warps of a warpgroup together, multiplies 64 x 16 by 16 x BN
  *               elements. Descriptors say where both are in shared memory (SS), so there are no fragments, and a
  *               thread needs 154 registers instead of 210. The warps go on meanwhile, and wait as they do for copies.
- * What holds it back   All warps do all jobs: in every k-tile they synchronise, so that one of them may refill a
- *               stage. And while a CTA writes its result, its tensor cores idle.
+ * What holds it back   No warp has a job of its own: in every k-tile all synchronise, so that one of them may refill
+ *               a stage. And while a CTA writes its result, its tensor cores idle.
  * Run           make 06 && ./06_wgmma_ss, here; from the top, make run-06 */
 #include "../common/gemm.h"
 
