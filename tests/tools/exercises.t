@@ -1,12 +1,13 @@
 #!/usr/bin/perl
-# Is every exercise's solution right, and does it show the effect that is promised? And would this test notice if not?
+# Is every exercise's solution right, and does it show the effect that is promised? Are the experiments' variants right,
+# before they are timed on a GPU? And would this test notice if not?
 use strict;
 use warnings;
 use lib 'tests/tools';
 use Test::More;
 use PatchTest;
 
-each_is_accepted('judge', 'exercises');
+each_is_accepted('judge', $_) for 'exercises', 'experiments';
 
 # ---- with nvcc: compiled for the GPU, without spills, and nothing that ptxas had to repair
 
@@ -35,6 +36,10 @@ judged_as($sound, @$_) for (
     [ sub { s/^\+.*\[row \* ROW \+ chunk \* 8\].*/+        *(uint4 *)&tile[row * ROW + (chunk ^ (row & 1)) * 8] = data;/m },
         'exit status [14] with --m', 'not accepted: it is wrong' ],
 );
+
+judged_as('experiments/07_wait_group_0', sub { s/^\+.*wgmma_wait_group\(0\)/+            wgmma_wait_group(2)/m }, '.*status 4: model: ',
+    'not accepted: an experiment that is wrong', 'wait_group_0');
+judged_as('experiments/07_wait_group_0', sub { }, '.*no line of .* runs it', 'not accepted: one that is not in the plan', 'other');
 
 SKIP: {
     skip("a solution with an array in local memory: $ENV{NO_NVCC}", 2) if $ENV{NO_NVCC};
