@@ -159,7 +159,7 @@ sub w4a8 {
         . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run) . "\n";
 }
 
-# Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is.
+# Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is; crossover() draws the other sizes.
 sub of_several {
     my ($card) = @_;
     my @runs = grep { defined } map { several($card, $_) } 2 .. 8;
@@ -171,7 +171,7 @@ sub of_several {
         my @shown = grep { my $way = $_->[0]; grep { $_->[1] =~ / \Q$way\E$/ } @{ $run->{rows} } } @ways;
         $text .= "\n" if $text ne '';
         $text .= head($run->{gpu}, 'M x N x K', (map { "$_->[1], ms" } @shown), '12 to NCCL');
-        for my $size (sizes_of($run)) {
+        for my $size (grep { /^(?:8192x8192x8192|2048x8192x8192|4096x14336x4096)$/ } sizes_of($run)) {
             for my $pattern (qw(gather_c gather_a reduce_scatter all_reduce)) {
                 my ($own, $nccl) = map { median_at($run, $size, "$pattern $_") } '12', 'nccl';
                 next if !$own;
