@@ -150,9 +150,11 @@ window.step_words = (() => {
           return t(`${capital(who.join(" and "))} wait${who.length > 1 ? "" : "s"} in line ${line} for phase ${phase} of ${name}: ${missing}.`,
             `${who.join(" 和")} 在第 ${line} 行等待 ${name} 的阶段 ${phase}：${missing}。`);
         }).join(t(" ", ""));
-      case "RACE_RAW":
-        return t(`The ${now.what} of ${now.who} in line ${now.line} reads what the ${before.what} in line ${before.line} writes, but this thread has not waited for that.`,
-          `${now.who} 在第 ${now.line} 行的 ${now.what} 读取第 ${before.line} 行的 ${before.what} 要搬来的数据：该线程并没有等到它们。`);
+      case "RACE_RAW": {
+        const early = (/^  before +\S+?:(\d+): wait that returned at once/m.exec(text) || [])[1];
+        return t(`The ${now.what} of ${now.who} in line ${now.line} reads what the ${before.what} in line ${before.line} writes, but this thread has not waited for that${early ? `: its wait in line ${early} returned at once` : ""}.`,
+          `${now.who} 在第 ${now.line} 行的 ${now.what} 读取第 ${before.line} 行的 ${before.what} 要搬来的数据：该线程并没有等到它们${early ? `，因为第 ${early} 行的等待立刻就返回了` : ""}。`);
+      }
       case "RACE_WAR":
         return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} may still read: the writer has not waited for that.`,
           `第 ${now.line} 行的 ${now.what} 覆盖的数据，${before.who} 在第 ${before.line} 行的 ${before.what} 可能还在读：写的一方并没有等它读完。`);

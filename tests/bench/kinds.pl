@@ -159,7 +159,8 @@ sub w4a8 {
         . ($copy ? ', ' . two_digits($copy) . ' TB/s' : '') . ".\nOf the measured M, fp8 is faster " . join('; ', @slower) . ".\n\n" . source_text($run) . "\n";
 }
 
-# Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is; crossover() draws the other sizes.
+# Milliseconds of each pattern in each way, and how many times as fast as with NCCL chapter 12 is; crossover() draws the
+# other sizes.
 sub of_several {
     my ($card) = @_;
     my @runs = grep { defined } map { several($card, $_) } 2 .. 8;

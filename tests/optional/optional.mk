@@ -6,7 +6,7 @@
 MORE_TESTS += tests/optional/optional.t
 MPI_SOURCES := $(wildcard beyond/*/*_mpi.c)
 MPI_STUBBED := $(if $(HAVE_NVCC),$(MPI_SOURCES:%.c=$(B)/tests/optional/%))
-tests/optional/optional.t: $(MPI_STUBBED)
+tests/optional/optional.t: $(MPI_STUBBED) $(if $(HAVE_NVCC),$(patsubst %.c,%,$(wildcard beyond/*/*_ranks.c)))
 
 # They run as far as they need no GPU.
 $(MPI_STUBBED:%=%.o): $(B)/tests/optional/%.o: %.c $(wildcard tests/optional/stubs/*.h) $(CC_STAMP) $(BACKEND_STAMP)

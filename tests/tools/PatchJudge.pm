@@ -179,13 +179,15 @@ sub judged_by_reports {
     return (@wrong ? @wrong . " runs are not as stated: $wrong[0]" : 'ok', $seen);
 }
 
-# in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; else how it
-# ends.
+# in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; SUMS if it
+# says which products a wrong result has twice or not at all; else how it ends.
 sub in_default_run {
-    my $said = `cd $_[0]{build} && $LIMITED ./program --on model 2>&1 >/dev/null`;
+    my $said = `cd $_[0]{build} && $LIMITED ./program --on model 2>&1 >said`;
     my $status = $? >> 8;
     return 'WRONG' if $status == 1 && value($_[0], 'verdict') =~ /\bWRONG\b/;
-    return $said =~ /^model: (\w+): /m ? $1 : $status == 3 ? 'REFUSED' : "exit status $status";
+    return $1 if $said =~ /^model: (\w+): /m;
+    return 'SUMS' if $status == 1 && contents("$_[0]{build}/said") =~ /^sums /m;
+    return $status == 3 ? 'REFUSED' : "exit status $status";
 }
 
 # expected(PATCH, KEY, RULE): the values of `# KEY:` and `# KEY RULE:`.
