@@ -23,7 +23,7 @@ ON(first, LAUNCH_BEGIN) { launches += (unsigned)of_right; }
 
 static void check(const Case *c, int seeds) {
     char seen[400] = "";
-    int bad = 0, runs = 2 + 2 * seeds;
+    int bad = 0, named = 0, runs = 2 + 2 * seeds, in_some = c->rule != NULL && c->rule[0] == '?';
     of_right = c->rule == NULL;
     if (c->rule != NULL && c->rule[0] == '#') {
         skip(c->name, c->rule + 2);
@@ -44,7 +44,8 @@ static void check(const Case *c, int seeds) {
                 const char *name = model_rule_name(model_report(i)->rule);
                 found |= c->rule != NULL && strcmp(name, rule_of(c)) == 0 && status == 4;
             }
-            if (!found) {
+            named += found;
+            if (!found && !in_some) {
                 bad++;
                 snprintf(seen + length, sizeof seen - length, " [%s %d: status %d", policy_names[policy], seed, status);
                 for (int i = 0; i < model_reports(); i++) {
@@ -56,7 +57,7 @@ static void check(const Case *c, int seeds) {
             }
         }
     }
-    if (!ok(bad == 0, "%s: %s", c->name, c->rule != NULL ? c->rule : "right, no report")) {
+    if (!ok(bad == 0 && named > 0, "%s: %s", c->name, c->rule != NULL ? c->rule : "right, no report")) {
         diag("in %d of %d runs:%s", bad, runs, seen);
     }
 }

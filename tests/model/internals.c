@@ -88,10 +88,11 @@ static void test_depends(void) {
         {"schedule TWO_STORES", "nothing orders the two"},
         {"roles RIGHT_ASKS_AHEAD", "tests a barrier"},
         {"mbarrier TRY_ONCE", "tests a barrier"},
+        {"global RIGHT_FIXUP_UP", "waits for another CTA"},
         {"global RIGHT_SPLIT", "gets the value that an atomic found"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ModelOptions options = {.policy = MODEL_RANDOM, .quiet = 1};
+        ModelOptions options = {.policy = MODEL_RANDOM, .quiet = 1, .sms = 2};
         model_forget_depends();
         run_case(find_case(cases[i].name), &options);
         const char *found = model_depends();
@@ -191,6 +192,11 @@ static const char *const said[][2] = {
     {"ring EXPECT_DOUBLE", "128 threads of CTA 0|for phase 0 of full[0] (parity 0)|16384 bytes are missing|32768 "
                            "announced, 16384 delivered|CTA 0 warp 0 lane 0|for phase 0 of empty[0]"},
     {"ring FULL_COUNT_128", "127 of 128 arrivals are missing"},
+    {"ring EMPTY_PARITY", "either no thread has reached an arrival, or the thread that would arrive is itself waiting"},
+    {"ring ALL_ARRIVE", "no thread has waited for phase 0 yet|a wait that tells this thread that the wait for phase 0"},
+    {"ring REINIT", "a condition that lets one thread initialise it"},
+    {"waits PASSES_FRESH", "wait that returned at once|other was fresh, and a wait with parity 1 passes it"},
+    {"global TMA_STORE_TURN", "bulk_wait_group(0) by the thread of the copy (bulk_wait_group_read() waits only until"},
     {"ring WRONG_STRIDE", "row 8, k 0 to 7: expected the chunk of A(8,0), fetched the chunk of A(16,0)"},
     {"ring NO_EXPECT", "the load counts for phase 1 of full[0]"},
     {"types MMA_CHUNK_E4M3", "row 0, k 16 to 31: expected the chunk of B(0,16), fetched the chunk of B(0,0)"},

@@ -5,6 +5,7 @@
 #include "../../common/device/global_atomic.h"
 #include "../../common/device/grid.h"
 #include "../../common/device/mbarrier.h"
+#include "../../common/device/system_flag.h"
 #include "../../common/device/tma.h"
 
 #define BUG(name) (p->bug == (name))
@@ -87,6 +88,7 @@ WRONG_IN(proxies, PROXY_ISSUER_EARLY, PROXY_FENCE); /* before the barrier */
 WRONG_IN(proxies, STORE_UNDER_LOAD, GLOBAL_CONFLICT);
 WRONG_IN(tma_store, TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
 WRONG_IN(tma_store, TMA_STORE_OVER_STORES, PROXY_FENCE);
+WRONG_IN(tma_store, TMA_STORE_TURN, GLOBAL_CONFLICT); /* CTAs store to one place in turn, and wait for the reads */
 RIGHT_IN(tma_store, RIGHT_TMA_ADD);                  /* onto what the store has left */
 WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
 /* atomics on shared memory */
@@ -234,8 +236,7 @@ DEVICE int fixup(Shared *s, const Params *p, int block, int thread) {
     int before = down ? block + 1 : block - 1;
     if (block != first) {
         if (thread == 0) {
-            while (global_load(acquire, &p->word[before]) == 0) {
-            }
+            system_flag_wait_acquire(&p->word[before], 1);
         }
         __syncthreads();
         p->part[thread] += block;
@@ -342,7 +343,9 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     fence_proxy_async();
     __syncthreads();
     if (thread == 0) {
-        tma_store_2d(&p->map, s->box, 0, block * ROWS);
+        while (BUG(TMA_STORE_TURN) && block > 0 && global_load(acquire, &p->word[block - 1]) == 0) {
+        }
+        tma_store_2d(&p->map, s->box, 0, BUG(TMA_STORE_TURN) ? 0 : block * ROWS);
         bulk_commit_group();
         if (BUG(RIGHT_TMA_ADD)) {
             bulk_wait_group(0);
@@ -352,6 +355,10 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
         if (adds) {
             tma_reduce_add_2d(&p->map, s->box, 0, block * ROWS);
             bulk_commit_group();
+        }
+        if (BUG(TMA_STORE_TURN)) {
+            bulk_wait_group_read(0);
+            global_store(release, &p->word[block], 1);
         }
         BUG(TMA_STORE_READ_ONLY) ? bulk_wait_group_read(0) : bulk_wait_group(0);
         if (by_flag) {

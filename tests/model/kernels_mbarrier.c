@@ -341,6 +341,7 @@ WRONG_IN(asks, TWICE, RACE_RAW);
 WRONG_IN(asks, FOUR_TIMES, RACE_RAW);
 WRONG_IN(asks, FIFTY_TIMES, RACE_RAW);
 WRONG_IN(asks, TRY_1000_TIMES, RACE_RAW);
+WRONG_IN(asks, PASSES_FRESH, UNINIT_SHARED);
 WRONG_IN(asks, TWICE_IN_TURN, RACE_RAW); /* at two barriers */
 RIGHT_IN(asks, TELLS_COUNT);             /* right numbers, but for the count: it depends on the schedule */
 RIGHT_IN(asks, TELLS_IF_AT_ONCE);
@@ -385,6 +386,7 @@ DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
         asks_often(&s->other, 10, 0);
         mbarrier_wait_parity(&s->other, 0);
         break;
+    case PASSES_FRESH: mbarrier_wait_parity(&s->other, 1); break;
     case ONCE: mbarrier_test_wait_parity(&s->other, 0); break;
     case TWICE: asks_often(&s->other, ASKS, 0); break;
     case FOUR_TIMES: asks_often(&s->other, 4, 0); break;
@@ -429,16 +431,18 @@ DEVICE void asks(Shared *s, const Params *p) {
 
 /* Whoever is elected writes for the warp, and waits for its copy. PTX 9.7.13.14 does not say that it is lane 0. */
 RIGHT_IN(elects, RIGHT_ELECTED_TELLS);
+PART_CASE(elects, ELECTED_IS_LANE_0, "?RACE_RAW");
 
 DEVICE void elects(Shared *s, const Params *p) {
+    const int bug = p->bug;
     if (threadIdx.x < 32) {
         if (elect_one()) {
             s->value[0] = (int)threadIdx.x;
         }
-        __syncwarp();
-        if ((int)threadIdx.x == s->value[0]) {
+        LEAVES_OUT(ELECTED_IS_LANE_0, __syncwarp());
+        if ((bug == ELECTED_IS_LANE_0 ? threadIdx.x == 0 : (int)threadIdx.x == s->value[0])) {
             p->out[0] = VALUE;
-            p->out[1] = (int)threadIdx.x;
+            p->out[1] = s->value[0];
         }
     }
 }
@@ -449,6 +453,7 @@ RIGHT_IN(flags, RIGHT_FLAG_IF_SET); /* a thread that finds it unset does not rea
 WRONG_IN(flags, FLAG_TWICE, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAG_100_TIMES, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAG_BY_CAS, GLOBAL_CONFLICT);
+PART_CASE(flags, FLAG_5_TIMES, "?GLOBAL_CONFLICT"); /* in some schedules */
 
 DEVICE void flags(Shared *s, const Params *p) {
     const int bug = p->bug;
@@ -463,7 +468,7 @@ DEVICE void flags(Shared *s, const Params *p) {
         global_store(release, p->flag, 1);
         return;
     }
-    int most = bug == FLAG_TWICE || bug == FLAG_BY_CAS ? 2 : bug == FLAG_100_TIMES ? 100 : 1 << 30, set = 0;
+    int most = bug == FLAG_TWICE || bug == FLAG_BY_CAS ? 2 : bug == FLAG_100_TIMES ? 100 : bug == FLAG_5_TIMES ? 5 : 1 << 30, set = 0;
     if (bug == RIGHT_FLAG_IF_SET) {
         p->out[0] = global_load(acquire, p->flag) ? p->flag[1] : VALUE;
         return;

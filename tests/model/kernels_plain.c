@@ -54,7 +54,7 @@ WRONG_IN(reverse, SPIN_GLOBAL, LIVELOCK);
 DEVICE int reverse(Shared *s, const Params *p, int id) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x;
-    int place = bug == SHARED_PAST_END ? thread + 100000 : bug == SHARED_BEFORE ? thread - 1 : thread;
+    int place = bug == SHARED_PAST_END ? thread + (1 << 28) : bug == SHARED_BEFORE ? thread - 1 : thread;
     if (bug != UNINITIALISED || thread != 7) {
         s->value[place] = p->in[id];
     }
@@ -229,6 +229,7 @@ DEVICE int signal(Shared *s, const Params *p, int id) {
 RIGHT_IN(global, RIGHT_GLOBAL_BYTES); /* of one pair by neighbouring threads */
 RIGHT_IN(global, RIGHT_ATOMIC);
 WRONG_IN(global, GLOBAL_PAST_END, GLOBAL_BOUNDS);
+WRONG_IN(global, GLOBAL_BEFORE, GLOBAL_BOUNDS); /* C, in the same allocation */
 WRONG_IN(global, GLOBAL_NULL, GLOBAL_BOUNDS);
 WRONG_IN(global, GLOBAL_HOST, GLOBAL_BOUNDS);
 WRONG_IN(global, SAME_PLACE, GLOBAL_CONFLICT);
@@ -241,6 +242,11 @@ WRONG_IN(global, COUNTER_MISALIGNED, ALIGNMENT);
 DEVICE int global(Shared *s, const Params *p, int id) {
     switch (p->bug) {
     case GLOBAL_PAST_END: p->out[id + (id == N - 1)] = 1; break;
+    case GLOBAL_BEFORE:
+        if (id == 0) {
+            p->counter[15] = 1;
+        }
+        break;
     case GLOBAL_NULL: *(volatile int *)(uintptr_t)(id == 9 ? 64 : (uintptr_t)&p->out[id]) = 1; break;
     case GLOBAL_HOST: p->out[id] = *(volatile int *)p->counter; break;
     case RIGHT_GLOBAL_BYTES:
@@ -685,6 +691,9 @@ static int run(const Case *c) {
         in[i] = i * i + 1;
     }
     Params p = {in, out, bug == GLOBAL_HOST ? heap : counter, bug, 0, (Part *)c->more};
+    if (bug == GLOBAL_BEFORE) {
+        model_describe_rows(counter + 16, "C", 0, GRID, 64, sizeof(int));
+    }
     /* Of what polls, all CTAs run at once. */
     LaunchShape shape = {
         .grid = bug >= RIGHT_POLL_BARRIERS ? 4 : GRID, .block = THREADS, .shared_bytes = sizeof(Shared)};
