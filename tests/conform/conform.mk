@@ -3,9 +3,9 @@
 # record runs on a Hopper GPU and writes the vectors; replay compares the CPU model with them and is one of the tests.
 
 CONFORM_TEST := $(B)/tests/conform/replay
-CONFORM_RECORD := $(B)/tests/conform/record $(B)/tests/conform/inexact
+CONFORM_RECORD := $(B)/tests/conform/record
 
-##maintain make conform-record|build the programs that record the conformance vectors; run them on a Hopper GPU
+##maintain make conform-record|build the program that records the conformance vectors; run it on a Hopper GPU
 .PHONY: conform-record
 conform-record: $(CONFORM_RECORD)
 

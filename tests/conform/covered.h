@@ -2,7 +2,7 @@
  * on the CPU model (replay.c), so that the two cannot drift apart. Data only, no code that a build could change.
  *
  * A result is a status and a list of 16-bit words. All values are small integers or indices that bf16 and fp32 hold
- * exactly. A vector carries a digest of its case's parameters: change a case, and its old vector no longer counts. */
+ * exactly. A vector belongs to the case of its name: a case that changes gets another one. */
 #ifndef CONFORM_COVERED_H
 #define CONFORM_COVERED_H
 
@@ -311,28 +311,25 @@ HOST_DEVICE bf16 copy_window_word(int op, int type, int i) {
 
 enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
 
-/* Words, and results, are those of the TMA's cases; global memory is BULK_WORDS long. */
-typedef struct {
-    const char *name;
-    int op; /* TMA_LOAD, TMA_STORE */
-    int bytes, shared_offset, global_offset;
-    int misuse; /* an operand that the manual does not allow: the model must report it */
-} BulkCase;
+/* Words, and results, are those of the boxes; global memory is BULK_WORDS long. Bytes that are 0 and places that are no
+ * multiple of 16 are misuse: the model must report it. */
+/* clang-format off */
+#define BULK(name, op, bytes, shared_offset, global_offset) \
+    {name, op, 9, 2, 0, {bytes}, {0}, {0}, {0}, 0, 0, 1, 1, {{0, 0, shared_offset, {global_offset}}}}
 
-static const BulkCase bulk_cases[] = {
-    {"load_48_between", TMA_LOAD, 48, 16, 32, 0},
-    {"load_1040", TMA_LOAD, 1040, 144, 48, 0},
-    {"load_0", TMA_LOAD, 0, 0, 0, 1},
-    {"load_from_8", TMA_LOAD, 32, 0, 8, 1},
-    {"load_to_8", TMA_LOAD, 32, 8, 0, 1},
-    {"store_48_between", TMA_STORE, 48, 16, 32, 0},
-    {"store_1040", TMA_STORE, 1040, 144, 48, 0},
-    {"store_to_8", TMA_STORE, 32, 0, 8, 1},
-    {"store_from_8", TMA_STORE, 32, 8, 0, 1},
+static const TmaCase bulk_cases[] = {
+    BULK("load_48_between", TMA_LOAD, 48, 16, 32),
+    BULK("load_1040", TMA_LOAD, 1040, 144, 48),
+    BULK("load_0", TMA_LOAD, 0, 0, 0),
+    BULK("load_from_8", TMA_LOAD, 32, 0, 8),
+    BULK("load_to_8", TMA_LOAD, 32, 8, 0),
+    BULK("store_48_between", TMA_STORE, 48, 16, 32),
+    BULK("store_1040", TMA_STORE, 1040, 144, 48),
+    BULK("store_to_8", TMA_STORE, 32, 0, 8),
+    BULK("store_from_8", TMA_STORE, 32, 8, 0),
 };
 
 /* One copy by tensor_map_nd()'s map, of every rank. */
-/* clang-format off */
 #define TENSOR_1D(name, op, type, bytes, size, box, fill, offset, c0) \
     {name, op, type, bytes, 1, {size}, {0}, {box}, {1}, 0, fill, 1, 1, {{0, 0, offset, {c0}}}}
 #define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, fill, c0, c1) \
@@ -815,6 +812,19 @@ static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_RO
 #undef SETMAXNREG_ROW
 /* clang-format on */
 
+/* ---- sums that must be rounded ----------------------------------------------------------------------------------- */
+
+/* ROUNDING_CASES(X) calls X(name, wgmma_'s suffix), in inexact_types' order. A case is INEXACT_CASES products of a
+ * type, by the formula of inexact.h; its result is the bits of each one's first INEXACT_ROWS rows, low half first. */
+#define ROUNDING_CASES(X) X(e4m3, ss_e4m3) X(bf16, ss) X(f16, ss_f16) X(tf32, ss_tf32) X(e5m2, ss_e5m2)
+
+typedef struct {
+    const char *name;
+} RoundingCase;
+
+#define ROUNDING_ROW(name, suffix) {#name},
+static const RoundingCase rounding_cases[] = {ROUNDING_CASES(ROUNDING_ROW)};
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -822,7 +832,7 @@ static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_RO
 /* clang-format off */
 #define CONFORM_GROUPS(X)                                                                                          \
     X(ENCODE, encode) X(TMA, tma) X(WGMMA, wgmma) X(WARP, warp) X(MBARRIER, mbarrier) X(BARRIER, barrier)          \
-    X(SETMAXNREG, setmaxnreg) X(BULK, bulk) X(TENSOR, tensor) X(PRODUCT, product)
+    X(SETMAXNREG, setmaxnreg) X(BULK, bulk) X(TENSOR, tensor) X(PRODUCT, product) X(ROUNDING, rounding)
 #define GROUP_ENUM(id, name) GROUP_##id,
 #define GROUP_NAME(id, name) #name,
 #define GROUP_SIZE(id, name) COUNT_OF(name##_cases),
@@ -845,39 +855,6 @@ static inline const char *case_name(Group group, int i) {
         CONFORM_GROUPS(GROUP_CASE_NAME)
     default: return "";
     }
-}
-
-static inline uint32_t digest(uint32_t hash, const void *from, const void *to) {
-    for (const uint8_t *p = (const uint8_t *)from; p < (const uint8_t *)to; p++) {
-        hash = (hash ^ *p) * 0x01000193u;
-    }
-    return hash;
-}
-
-/* Of everything that the recorder learns about a case; the members named have no padding between them. */
-static inline uint32_t case_digest(Group group, int i) {
-    const uint32_t start = 0x811c9dc5u;
-    switch (group) {
-    case GROUP_ENCODE: {
-        const EncodeCase *c = &encode_cases[i];
-        return digest(digest(start, &c->type, &c->misaligned + 1), c->size, &c->fill + 1);
-    }
-    case GROUP_TMA: return digest(start, &tma_cases[i].op, &tma_cases[i].copy[4]);
-    case GROUP_WGMMA: return digest(start, &wgmma_cases[i].n, &wgmma_cases[i].accumulate + 1);
-    case GROUP_WARP: return digest(start, &warp_cases[i].op, &warp_cases[i].rows + 1);
-    case GROUP_MBARRIER: {
-        MbarrierOp op[MB_MAX_OPS];
-        mbarrier_ops(&mbarrier_cases[i], op);
-        return digest(start, op, op + MB_MAX_OPS);
-    }
-    case GROUP_BARRIER: return digest(start, &barrier_cases[i].what, &barrier_cases[i].survivors + 1);
-    case GROUP_SETMAXNREG: return digest(start, &setmaxnreg_cases[i].threads, &setmaxnreg_cases[i].registers[5]);
-    case GROUP_BULK: return digest(start, &bulk_cases[i].op, &bulk_cases[i].misuse + 1);
-    case GROUP_TENSOR: return digest(start, &tensor_cases[i].op, &tensor_cases[i].copy[4]);
-    case GROUP_PRODUCT: return digest(start, &product_cases[i].kind, &product_cases[i].low_bits + 1);
-    case GROUPS: break;
-    }
-    return 0;
 }
 
 #endif

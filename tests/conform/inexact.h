@@ -1,5 +1,4 @@
-/* inexact.h - operands of wgmmas whose sums must be rounded, by a formula: for inexact.cu, which records what a GPU
- * makes of them, and for tests/unit/test_model_data.c, which holds the model to that.
+/* inexact.h - operands of wgmmas whose sums must be rounded, by a formula: the cases `rounding`.
  *
  * Of each type some products of 64 x 8, added to accumulators. Exponents of a case's elements spread over more and more
  * numbers; its accumulators are fp32 of all sizes, then such as have few bits, then zeros. */
@@ -10,21 +9,17 @@
 #include <string.h>
 
 enum {
-    INEXACT_TYPES = 5,
     INEXACT_CASES = 64,
     INEXACT_COLUMNS = 8,
     INEXACT_ROWS = 2 /* of a result are recorded */
 };
 
-/* In the order of inexact.txt. Bits of the fraction, bias and largest exponent; the sign's bit, of a tf32 without the
+/* Bits of the fraction, bias and largest exponent; the sign's bit, of a tf32 without the
  * 13 lower ones. */
 static const struct {
-    const char *name;
     int bytes, fraction, bias, largest, sign;
-} inexact_types[INEXACT_TYPES] = {
-    {"e4m3", 1, 3, 7, 15, 7},      {"bf16", 2, 7, 127, 254, 15}, {"f16", 2, 10, 15, 30, 15},
-    {"tf32", 4, 10, 127, 254, 18}, {"e5m2", 1, 2, 15, 30, 7},
-};
+} inexact_types[] = {
+    {1, 3, 7, 15, 7}, {2, 7, 127, 254, 15}, {2, 10, 15, 30, 15}, {4, 10, 127, 254, 18}, {1, 2, 15, 30, 7}};
 
 typedef struct {
     uint8_t a[64 * 32], b[INEXACT_COLUMNS * 32]; /* rows of 32 bytes */

@@ -15,6 +15,7 @@
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 #include "covered.h"
+#include "inexact.h"
 #include "vectors.h"
 #include "wgmma_types.h"
 
@@ -580,6 +581,57 @@ PRODUCT_CASES(PRODUCT_KERNEL)
 /* By number of the case. */
 static const NamedKernel product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
 
+/* ---- sums that must be rounded ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    const InexactCase *cases;
+    uint16_t *out; /* [INEXACT_CASES][INEXACT_ROWS][INEXACT_COLUMNS][2] */
+} RoundingParams;
+
+typedef struct {
+    uint8_t a[64 * 128], b[INEXACT_COLUMNS * 128]; /* rows of 128 bytes, of which 32 count; 128-byte swizzle */
+} RoundingShared;
+
+DEVICE void load_rows(uint8_t *tile, const uint8_t *from, int rows) {
+    for (int i = (int)threadIdx.x; i < rows * 2; i += 128) {
+        *(uint4 *)(void *)(tile + swizzle_128b((uint32_t)(i / 2 * 128 + i % 2 * 16))) =
+            *(const uint4 *)(const void *)(from + i * 16);
+    }
+}
+
+/* A CTA for each product. */
+#define ROUNDING_KERNEL(name, kind)                                                                           \
+    static __global__ void __launch_bounds__(128) rounding_##name(const __grid_constant__ RoundingParams p) { \
+        SHARED_MEMORY(RoundingShared, s);                                                                     \
+        const InexactCase *r = &p.cases[blockIdx.x];                                                          \
+        int row = (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 32 / 4, column = (int)threadIdx.x % 4 * 2;  \
+        float d[4];                                                                                           \
+        load_rows(s->a, r->a, 64);                                                                            \
+        load_rows(s->b, r->b, INEXACT_COLUMNS);                                                               \
+        UNROLL                                                                                                \
+        for (int i = 0; i < 4; i++) {                                                                         \
+            d[i] = r->c[(row + i / 2 * 8) * INEXACT_COLUMNS + column + i % 2];                                \
+        }                                                                                                     \
+        fence_proxy_async();                                                                                  \
+        __syncthreads();                                                                                      \
+        uint64_t a = wgmma_descriptor(s->a), b = wgmma_descriptor(s->b);                                      \
+        wgmma_fence();                                                                                        \
+        wgmma_##kind(8, d, a, b, 1);                                                                          \
+        wgmma_commit_group();                                                                                 \
+        wgmma_wait_group(0);                                                                                  \
+        registers_settled(d, 4);                                                                              \
+        for (int i = 0; i < 2 && row < INEXACT_ROWS; i++) {                                                   \
+            int at = ((int)blockIdx.x * INEXACT_ROWS + row) * INEXACT_COLUMNS + column + i;                   \
+            p.out[2 * at] = (uint16_t)__float_as_uint(d[i]);                                                  \
+            p.out[2 * at + 1] = (uint16_t)(__float_as_uint(d[i]) >> 16);                                      \
+        }                                                                                                     \
+    }                                                                                                         \
+    KERNEL_ENTRY(rounding_##name, RoundingParams);
+ROUNDING_CASES(ROUNDING_KERNEL)
+
+#define ROUNDING_ENTRY(name, kind) {KERNEL(rounding_##name)},
+static const NamedKernel rounding_kernels[] = {ROUNDING_CASES(ROUNDING_ENTRY)};
+
 /* ---- one warp ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -688,7 +740,7 @@ KERNEL_ENTRY(warp_case, WarpParams);
 
 /* ---- running them ------------------------------------------------------------------------------------------------ */
 
-enum { CASE_WORDS = 1 << 16, NOTE_BYTES = 600 };
+enum { CASE_WORDS = 1 << 16, GLOBAL_WORDS = 1 << 18, NOTE_BYTES = 600 };
 
 /* What became of a case. */
 typedef struct {
@@ -701,7 +753,7 @@ typedef struct {
 /* Memory that kernels reach. */
 typedef struct {
     uint16_t *out;    /* CASE_WORDS words */
-    uint16_t *global; /* CASE_WORDS words */
+    uint16_t *global; /* GLOBAL_WORDS words */
     uint32_t *flags;  /* that the host can read at any time: HANG, FAULT, DONE */
 } Machine;
 enum { FLAG_HANG, FLAG_FAULT, FLAG_DONE };
@@ -731,42 +783,38 @@ static int run_encode(const Machine *m, const EncodeCase *c, Outcome *o) {
     return 0;
 }
 
-/* Copies whose operands are set, but for addresses: fills global memory, runs them, fetches what they have made. */
-static int run_copies(const Machine *m, CopyParams *p, int cluster, int words, Outcome *o) {
-    for (int i = 0; i < words; i++) {
-        o->words[i] = copy_global_word(p->op, p->type, i);
-    }
-    p->out = m->out;
-    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1), load = p->op == TMA_LOAD;
-    if (error) {
-        return error;
-    }
-    o->count = load ? cluster * (1 + TMA_WINDOW / 2) : words;
-    return load ? run_kernel(KERNEL(load_case), cluster, 128, cluster, (int)sizeof(CopyShared), p, m->out, o)
-                : run_kernel(KERNEL(store_case), 1, 128, 0, (int)sizeof(CopyShared), p, m->global, o);
-}
-
-static int run_bulk(const Machine *m, const BulkCase *c, Outcome *o) {
-    CopyParams p = {.op = c->op, .copies = 1, .copy = {{0, 0, c->shared_offset, {0}}}, .bytes = c->bytes};
-    p.global = (bf16 *)(void *)((uint8_t *)m->global + c->global_offset);
-    return run_copies(m, &p, 1, BULK_WORDS, o);
-}
-
-/* `type` says what the words are, `more` how many follow the tensor. */
-static int run_boxes(const Machine *m, const TmaCase *c, int type, int more, Outcome *o) {
-    CopyParams p = {.op = c->op, .type = type, .rank = c->rank, .copies = c->copies};
+/* Of a range, rank 0, the size is its bytes and the coordinate where it begins. `type` says what the words are. */
+static int run_boxes(const Machine *m, const TmaCase *c, int type, int words, Outcome *o) {
+    CopyParams p = {.op = c->op, .type = type, .rank = c->rank, .copies = c->copies, .bytes = (int)c->size[0]};
     memcpy(p.copy, c->copy, sizeof p.copy);
-    int refused = machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride, c->box, c->step,
-                                 0, c->swizzle, c->fill);
+    p.global = (bf16 *)(void *)((uint8_t *)m->global + c->copy[0].coord[0]);
+    int refused = c->rank > 0 ? machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride,
+                                               c->box, c->step, 0, c->swizzle, c->fill)
+                              : 0;
     if (refused) {
         snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);
         return 1;
     }
-    return run_copies(m, &p, c->cluster, tma_global_words(c) + more, o);
+    for (int i = 0; i < words; i++) {
+        o->words[i] = copy_global_word(p.op, p.type, i);
+    }
+    p.out = m->out;
+    int error = machine_copy(m->global, o->words, (size_t)words * 2, 1), load = p.op == TMA_LOAD;
+    if (error) {
+        return error;
+    }
+    o->count = load ? c->cluster * (1 + TMA_WINDOW / 2) : words;
+    return load ? run_kernel(KERNEL(load_case), c->cluster, 128, c->cluster, (int)sizeof(CopyShared), &p, m->out, o)
+                : run_kernel(KERNEL(store_case), 1, 128, 0, (int)sizeof(CopyShared), &p, m->global, o);
 }
 
-static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, 9, 0, o); }
-static int run_tensor(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, c->type, 16, o); }
+static int run_bulk(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, c->type, BULK_WORDS, o); }
+static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
+    return run_boxes(m, c, 9, tma_global_words(c), o);
+}
+static int run_tensor(const Machine *m, const TmaCase *c, Outcome *o) {
+    return run_boxes(m, c, c->type, tma_global_words(c) + 16, o);
+}
 
 static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     static uint16_t low[CASE_WORDS];
@@ -808,6 +856,22 @@ static int run_product(const Machine *m, const ProductCase *c, Outcome *o) {
     o->count = p.c.n == 8 ? 128 * 4 : 128;
     return run_kernel(product_kernels[i].kernel, product_kernels[i].name, 1, 128, 0, (int)sizeof(ProductShared), &p,
                       m->out, o);
+}
+
+/* The formula goes on from one type to the next. */
+static int run_rounding(const Machine *m, const RoundingCase *c, Outcome *o) {
+    static InexactCase cases[INEXACT_CASES];
+    int type = (int)(c - rounding_cases);
+    uint64_t state = 1;
+    for (int i = 0; i < (type + 1) * INEXACT_CASES; i++) {
+        inexact_next(&state, i / INEXACT_CASES, i % INEXACT_CASES, &cases[i % INEXACT_CASES]);
+    }
+    RoundingParams p = {(const InexactCase *)(const void *)m->global, m->out};
+    int error = machine_copy(m->global, cases, sizeof cases, 1);
+    o->count = INEXACT_CASES * INEXACT_ROWS * INEXACT_COLUMNS * 2;
+    return error ? error
+                 : run_kernel(rounding_kernels[type].kernel, rounding_kernels[type].name, INEXACT_CASES, 128, 0,
+                              (int)sizeof(RoundingShared), &p, m->out, o);
 }
 
 static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {

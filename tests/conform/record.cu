@@ -3,10 +3,10 @@
  *     build/release/tests/conform/record OUTDIR
  *
  * Some cases hang or trap, which takes the CUDA context with them. So a child process runs the cases one after the
- * other and leaves each result in memory shared with the parent; when it ends or stands still, the parent starts
- * another child with the next case. Kernels that may hang have a CTA that watches them. An error that leaves the
- * context alive is the recorder's own, not the hardware's: its case is not written. Exit status: 0 vectors written, 1
- * written without some cases, 2 bad usage, 3 no Hopper GPU or the file cannot be written. */
+ * other and writes each result; when it ends or stands still, the parent starts another child with the next case.
+ * Kernels that may hang have a CTA that watches them. An error that leaves the context alive is the recorder's own, not
+ * the hardware's: its case is not written. Exit status: 0 vectors written, 1 written without some cases, 2 bad usage, 3
+ * no Hopper GPU or the file cannot be written. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -19,23 +19,11 @@
 
 /* ---- the child: runs cases --------------------------------------------------------------------------------------- */
 
-enum { MAX_CASES = 1024, MAX_WORDS = 1 << 21 };
-
-typedef struct {
-    int done;
-    CaseStatus status; /* CASE_STATUSES: could not be recorded */
-    int first, count;  /* of its words */
-    char note[NOTE_BYTES];
-} Result;
-
 /* Shared by parent and child. */
 typedef struct {
-    volatile int current; /* case that the child is at */
-    volatile int ready;   /* the child has a context */
-    int used;
-    char device[400];
-    Result result[MAX_CASES];
-    uint16_t words[MAX_WORDS];
+    volatile int next;  /* the case that the child is at; all before it are written */
+    volatile int ready; /* the child has a context */
+    volatile int counts[CASE_STATUSES + 1];
 } Record;
 
 static int machine_copy(void *to, const void *from, size_t bytes, int to_machine) {
@@ -82,23 +70,22 @@ static Group locate(int index, int *in_group) {
         }                            \
     } while (0)
 
-static cudaError_t set_up(Machine *m, Record *record) {
+static cudaError_t set_up(Machine *m, char *name, size_t name_size) {
     struct cudaDeviceProp device;
     int driver = 0, runtime = 0;
     CHECK(cudaSetDevice(0));
     CHECK(cudaGetDeviceProperties(&device, 0));
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
-    snprintf(record->device, sizeof record->device, "%s, compute capability %d.%d, CUDA driver %d.%d, runtime %d.%d",
-             device.name, device.major, device.minor, driver / 1000, driver % 1000 / 10, runtime / 1000,
-             runtime % 1000 / 10);
+    snprintf(name, name_size, "%s, compute capability %d.%d, CUDA driver %d.%d, runtime %d.%d", device.name,
+             device.major, device.minor, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     if (device.major != 9 || device.minor != 0) {
         fprintf(stderr, "the vectors are Hopper's: %s is of compute capability %d.%d, 9.0 is needed\n", device.name,
                 device.major, device.minor);
         return cudaErrorInvalidDevice;
     }
     CHECK(cudaMalloc((void **)&m->out, CASE_WORDS * 2));
-    CHECK(cudaMalloc((void **)&m->global, CASE_WORDS * 2));
+    CHECK(cudaMalloc((void **)&m->global, GLOBAL_WORDS * 2));
     return cudaHostAlloc((void **)&m->flags, 4096, cudaHostAllocMapped);
 }
 
@@ -110,47 +97,77 @@ static void note_registers(int i, char *note) {
     }
 }
 
-/* Never returns. Exit status 0: all done; 1: the current case has ended the context; 3: no device. */
-static void run_child(Record *record, int first, int cases) {
+/* How a child ends, if it does so by itself: all cases are written; the last one it has written took the context with
+ * it; there is no device, or the file cannot be written. */
+enum { ALL_DONE = 40, CONTEXT_LOST, NO_DEVICE_OR_FILE };
+
+/* CASE_STATUSES: it could not be recorded. */
+static void write_case(Record *record, FILE *file, Group group, int i, CaseStatus status, const Outcome *o) {
+    const char *name = case_name(group, i);
+    if (i == 0) {
+        fprintf(file, "\n# ---- %s\n", group_name(group));
+    }
+    if (status == CASE_STATUSES) {
+        fprintf(stderr, "%s %s could not be recorded: %s\n", group_name(group), name, o->note);
+    } else {
+        if (o->note[0] != '\0') {
+            fprintf(file, "# %s\n", o->note);
+        }
+        write_vector(file, group_name(group), name, status, o->words, status == CASE_OK ? o->count : 0);
+        if (status != CASE_OK) {
+            printf("%-10s %-36s %s  %s\n", group_name(group), name, case_status_name(status), o->note);
+        }
+    }
+    record->counts[status]++;
+    record->next++;
+    if (fflush(NULL) != 0) {
+        fprintf(stderr, "the vectors cannot be written: %s\n", strerror(errno));
+        _exit(NO_DEVICE_OR_FILE);
+    }
+}
+
+/* Never returns. */
+static void run_child(Record *record, FILE *file, int cases) {
     static Machine machine;
     static Outcome o;
-    if (cuda_status(set_up(&machine, record), "setting up the GPU", NULL)) {
-        _exit(3);
+    char device[400], date[32];
+    if (cuda_status(set_up(&machine, device, sizeof device), "setting up the GPU", NULL)) {
+        _exit(NO_DEVICE_OR_FILE);
     }
     record->ready = 1;
-    for (int i = first; i < cases; i++) {
-        int in_group;
-        Group group = locate(i, &in_group);
-        Result *r = &record->result[i];
-        record->current = i;
+    if (record->next == 0) {
+        time_t now = time(NULL);
+        strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+        fprintf(file,
+                "# Recorded by tests/conform/record.cu on %s: %s.\n"
+                "# The format is described in tests/conform/vectors.h.\n",
+                date, device);
+    }
+    while (record->next < cases) {
+        int i;
+        Group group = locate(record->next, &i);
         machine.flags[FLAG_HANG] = 0;
-        cudaError_t error = (cudaError_t)run_case(&machine, group, in_group, &o);
+        cudaError_t error = (cudaError_t)run_case(&machine, group, i, &o);
         if (group == GROUP_SETMAXNREG) {
-            note_registers(in_group, o.note);
+            note_registers(i, o.note);
         }
-        memcpy(r->note, o.note, NOTE_BYTES);
         if (error == cudaSuccess) {
-            r->status = CASE_OK;
-            r->first = record->used;
-            r->count = o.count;
-            memcpy(record->words + record->used, o.words, (size_t)o.count * 2);
-            record->used += o.count;
-            r->done = 1;
+            write_case(record, file, group, i, CASE_OK, &o);
             continue;
         }
         cudaGetLastError();
         int alive = cudaDeviceSynchronize() == cudaSuccess;
-        r->status = alive ? CASE_STATUSES : machine.flags[FLAG_HANG] != 0 ? CASE_HANG : CASE_TRAP;
-        if (r->status != CASE_HANG) {
-            size_t length = strlen(r->note);
-            snprintf(r->note + length, NOTE_BYTES - length, "%s%s", length > 0 ? "; " : "", cudaGetErrorName(error));
+        CaseStatus status = alive ? CASE_STATUSES : machine.flags[FLAG_HANG] != 0 ? CASE_HANG : CASE_TRAP;
+        if (status != CASE_HANG) {
+            size_t length = strlen(o.note);
+            snprintf(o.note + length, NOTE_BYTES - length, "%s%s", length > 0 ? "; " : "", cudaGetErrorName(error));
         }
-        r->done = 1;
+        write_case(record, file, group, i, status, &o);
         if (!alive) {
-            _exit(1);
+            _exit(CONTEXT_LOST);
         }
     }
-    _exit(0);
+    _exit(ALL_DONE);
 }
 
 /* ---- the parent -------------------------------------------------------------------------------------------------- */
@@ -163,12 +180,13 @@ static double seconds(void) {
 
 enum { START_SECONDS = 30, CASE_SECONDS = 5 };
 
-/* Waits for a child. Returns the first case that is not done. Sets *failed if it could not start. */
-static int attend(Record *record, pid_t child, int first, int cases, int *failed) {
+/* Waits for a child, and writes the case of one that has died in it. Returns 0 if it could not start, or not write. */
+static int attend(Record *record, FILE *file, pid_t child) {
+    static Outcome o;
     double since = seconds();
     int seen = -1, status = 0, killed = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-        int at = record->ready ? record->current : -1;
+        int at = record->ready ? record->next : -1;
         if (at != seen) {
             seen = at;
             since = seconds();
@@ -178,22 +196,18 @@ static int attend(Record *record, pid_t child, int first, int cases, int *failed
         }
         usleep(2000);
     }
-    int current = record->current;
-    if (!record->ready || (WIFEXITED(status) && WEXITSTATUS(status) == 3)) {
-        *failed = 1;
-        return first;
+    int ended = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    if (!record->ready || ended == NO_DEVICE_OR_FILE) {
+        return 0;
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        return cases;
-    }
-    if (!record->result[current].done) {
-        record->result[current].status = killed ? CASE_HANG : CASE_STATUSES;
-        snprintf(record->result[current].note, NOTE_BYTES,
-                 killed ? "the host ended it after %d s" : "the process died (status %d)",
+    if (ended != ALL_DONE && ended != CONTEXT_LOST) {
+        int i;
+        Group group = locate(record->next, &i);
+        snprintf(o.note, NOTE_BYTES, killed ? "the host ended it after %d s" : "the process died (status %d)",
                  killed ? (int)CASE_SECONDS : status);
-        record->result[current].done = 1;
+        write_case(record, file, group, i, killed ? CASE_HANG : CASE_STATUSES, &o);
     }
-    return current + 1;
+    return 1;
 }
 
 int main(int argc, char **argv) {
@@ -213,72 +227,28 @@ int main(int argc, char **argv) {
         cases += group_size((Group)group);
     }
     Record *record = (Record *)mmap(NULL, sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (record == MAP_FAILED || cases > MAX_CASES) {
-        fprintf(stderr, "cannot map %zu bytes for %d cases\n", sizeof(Record), cases);
-        return 3;
-    }
-    double start = seconds();
-    int children = 0, failed = 0;
-    for (int next = 0; next < cases && !failed; children++) {
-        fflush(NULL);
-        record->ready = 0;
-        pid_t child = fork();
-        if (child == 0) {
-            run_child(record, next, cases);
-        }
-        if (child < 0) {
-            fprintf(stderr, "cannot start a process: %s\n", strerror(errno));
-            return 3;
-        }
-        next = attend(record, child, next, cases, &failed);
-    }
-    if (failed) {
-        fprintf(stderr, "no vectors were recorded: the GPU could not be set up\n");
-        return 3;
-    }
-
-    FILE *file = fopen(path, "w");
+    FILE *file = record != MAP_FAILED ? fopen(path, "w") : NULL;
     if (file == NULL) {
         fprintf(stderr, "cannot write %s: %s\n", path, strerror(errno));
         return 3;
     }
-    char date[32];
-    time_t now = time(NULL);
-    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
-    fprintf(file,
-            "# Recorded by tests/conform/record.cu on %s: %s.\n# The format is described in tests/conform/vectors.h.\n",
-            date, record->device);
-    int counts[CASE_STATUSES + 1] = {0, 0, 0, 0};
-    for (int i = 0; i < cases; i++) {
-        int in_group;
-        Group group = locate(i, &in_group);
-        const Result *r = &record->result[i];
-        if (in_group == 0) {
-            fprintf(file, "\n# ---- %s\n", group_name(group));
+    double start = seconds();
+    int children = 0, started = 1;
+    for (; record->next < cases && started; children++) {
+        record->ready = 0;
+        pid_t child = fork();
+        if (child == 0) {
+            run_child(record, file, cases);
         }
-        counts[r->status]++;
-        if (r->status == CASE_STATUSES) {
-            fprintf(stderr, "%s %s could not be recorded: %s\n", group_name(group), case_name(group, in_group),
-                    r->note);
-            continue;
-        }
-        if (r->note[0] != '\0') {
-            fprintf(file, "# %s\n", r->note);
-        }
-        write_vector(file, group_name(group), case_name(group, in_group), case_digest(group, in_group), r->status,
-                     record->words + r->first, r->count);
-        if (r->status != CASE_OK) {
-            printf("%-10s %-36s %s  %s\n", group_name(group), case_name(group, in_group), case_status_name(r->status),
-                   r->note);
-        }
+        started = child > 0 && attend(record, file, child);
     }
-    if (fclose(file) != 0) {
-        fprintf(stderr, "cannot write %s: %s\n", path, strerror(errno));
+    if (fclose(file) != 0 || !started) {
+        fprintf(stderr, "no vectors were recorded: %s cannot be written, or the GPU not be set up\n", path);
         remove(path);
         return 3;
     }
     printf("%d cases in %.1f s with %d processes: %d ok, %d hang, %d trap, %d not recorded; %s\n", cases,
-           seconds() - start, children, counts[CASE_OK], counts[CASE_HANG], counts[CASE_TRAP], counts[CASE_STATUSES],
-           path);
-    return counts[CASE_STATUSES] > 0;
+           seconds() - start, children, record->counts[CASE_OK], record->counts[CASE_HANG], record->counts[CASE_TRAP],
+           record->counts[CASE_STATUSES], path);
+    return record->counts[CASE_STATUSES] > 0;
 }

@@ -1,4 +1,4 @@
-/* rounding.h - sums as the tensor cores of an H200 make them, bit for bit (tests/conform/inexact.txt).
+/* rounding.h - sums as the tensor cores of an H200 make them, bit for bit (tests/conform, the group rounding).
  *
  * The manual promises nothing but "at least single precision" for most types, and not that for fp8. What was measured:
  * one instruction adds up all products of its 32 bytes of k and the accumulator at once, in fixed point. The unit is
