@@ -89,8 +89,8 @@ WRONG_IN(proxies, STORE_UNDER_LOAD, GLOBAL_CONFLICT);
 WRONG_IN(tma_store, TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
 WRONG_IN(tma_store, TMA_STORE_OVER_STORES, PROXY_FENCE);
 WRONG_IN(tma_store, TMA_STORE_TURN, GLOBAL_CONFLICT); /* CTAs store to one place in turn, and wait for the reads */
-RIGHT_IN(tma_store, RIGHT_TMA_ADD);                  /* onto what the store has left */
-WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT); /* when the store has read shared memory alone */
+RIGHT_IN(tma_store, RIGHT_TMA_ADD);                   /* onto what the store has left */
+WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT);  /* when the store has read shared memory alone */
 /* atomics on shared memory */
 RIGHT_IN(shared_atomics, RIGHT_SHARED_ATOMIC);
 RIGHT_IN(shared_fences, RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */

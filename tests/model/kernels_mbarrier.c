@@ -468,7 +468,11 @@ DEVICE void flags(Shared *s, const Params *p) {
         global_store(release, p->flag, 1);
         return;
     }
-    int most = bug == FLAG_TWICE || bug == FLAG_BY_CAS ? 2 : bug == FLAG_100_TIMES ? 100 : bug == FLAG_5_TIMES ? 5 : 1 << 30, set = 0;
+    int most = bug == FLAG_TWICE || bug == FLAG_BY_CAS ? 2
+               : bug == FLAG_100_TIMES                 ? 100
+               : bug == FLAG_5_TIMES                   ? 5
+                                                       : 1 << 30,
+        set = 0;
     if (bug == RIGHT_FLAG_IF_SET) {
         p->out[0] = global_load(acquire, p->flag) ? p->flag[1] : VALUE;
         return;
