@@ -5,7 +5,7 @@
  *                              (TURN); TIER=long: all, each for a minute
  *     explore "ring NO" 4 2/8  all whose name contains this, each for 4 seconds; every eighth of these, from the second
  *
- * Dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005) with sleep sets, depth first. A step is what a
+ * Dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005), depth first. A step is what a
  * thread does from one question to the scheduler to the next: before each use of an mbarrier and each atomic. Or it is
  * an agent's whole work. Steps are dependent if they touch the same barrier or word, unless both only look or both only
  * arrive: an arrival that completes no phase changes nothing that can be seen. Where two dependent steps of a run are
@@ -58,21 +58,10 @@ typedef struct {
     uint16_t *open, *done, *looked; /* arrivals of this phase; all that came before it was complete; those who looked */
 } Object;
 
-/* One that need not be chosen: what it would do has been tried, and nothing dependent has happened since. */
-typedef struct {
-    int proc;
-    int touches;
-    Touch touch[TOUCHES];
-} Sleeper;
-
 /* Where something was to be chosen. */
 typedef struct {
-    int chosen;
-    uint8_t *enabled, *wanted; /* [proc] */
-    int procs;
-    Sleeper tried; /* what the chosen one did */
-    Sleeper *asleep;
-    int sleepers;
+    int chosen, procs;
+    uint8_t *enabled, *wanted, *tried; /* [proc] */
 } State;
 
 static struct {
@@ -86,8 +75,6 @@ static struct {
     State *state;
     int states, depth; /* of the path; where this run is */
     int cut, overflow;
-    Sleeper *asleep; /* in the state that comes */
-    int sleepers;
 } x;
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
@@ -256,24 +243,6 @@ static void touch(const void *at, const unsigned long long *phase, Touch t) {
     step->touch[step->touches++] = t;
 }
 
-static int is_independent(const Sleeper *s, const Step *step) {
-    for (int i = 0; i < s->touches; i++) {
-        for (int k = 0; k < step->touches; k++) {
-            Touch a = s->touch[i], b = step->touch[k];
-            a.completes = b.completes = 1; /* it may */
-            if (are_dependent(&a, &b)) {
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
-
-static void put_to_sleep(Sleeper **list, int *count, const Sleeper *s) {
-    *list = realloc(*list, (size_t)(*count + 1) * sizeof **list);
-    (*list)[(*count)++] = *s;
-}
-
 /* The step in progress has ended. */
 static void end_step(void) {
     if (x.running == NOWHERE) {
@@ -299,17 +268,6 @@ static void end_step(void) {
     }
     step->clock = step->clock != NULL ? step->clock : clock_new();
     memcpy(step->clock, p->clock, PROCS * sizeof *p->clock);
-    if (step->state != NOWHERE) {
-        State *s = &x.state[step->state];
-        s->tried = (Sleeper){.proc = step->proc, .touches = step->touches};
-        memcpy(s->tried.touch, step->touch, sizeof step->touch);
-        x.sleepers = 0;
-        for (int i = 0; i < s->sleepers; i++) {
-            if (s->asleep[i].proc != step->proc && is_independent(&s->asleep[i], step)) {
-                put_to_sleep(&x.asleep, &x.sleepers, &s->asleep[i]);
-            }
-        }
-    }
     x.running = NOWHERE;
 }
 
@@ -346,31 +304,16 @@ static void go(int proc, int state) {
     x.proc[proc].about = NULL;
 }
 
-static int is_asleep(const Sleeper *list, int count, int proc) {
-    for (int i = 0; i < count; i++) {
-        if (list[i].proc == proc) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* A state that no run has come to yet. */
 static State *state_new(const int *list, const uint8_t *open, int count) {
     x.state = realloc(x.state, (size_t)(x.states + 1) * sizeof *x.state);
     State *s = &x.state[x.states++];
-    *s = (State){.chosen = NOWHERE, .procs = x.procs, .enabled = calloc(PROCS, 1), .wanted = calloc(PROCS, 1)};
-    for (int i = 0; i < x.sleepers; i++) {
-        put_to_sleep(&s->asleep, &s->sleepers, &x.asleep[i]);
-    }
+    *s = (State){.chosen = NOWHERE, .procs = x.procs, .enabled = calloc(3, PROCS)};
+    s->wanted = s->enabled + PROCS;
+    s->tried = s->wanted + PROCS;
     for (int i = 0; i < count; i++) {
         s->enabled[list[i]] = open[i];
-        if (open[i] && s->chosen == NOWHERE && !is_asleep(s->asleep, s->sleepers, list[i])) {
-            s->chosen = list[i];
-        }
-    }
-    if (s->chosen != NOWHERE) {
-        s->wanted[s->chosen] = 1;
+        s->chosen = open[i] && s->chosen == NOWHERE ? list[i] : s->chosen;
     }
     return s;
 }
@@ -415,7 +358,7 @@ static int choose(Thread *const *thread, int threads, Agent *const *agent, int a
             return i;
         }
     }
-    x.cut = 1; /* every possible choice has been tried in another order */
+    x.cut = 1; /* memory was given out in another way, and this run is not as the last one up to here */
     model_stop();
 }
 
@@ -562,22 +505,13 @@ static Verdict run_once(const Case *c, ModelPolicy policy) {
     return v;
 }
 
-static void forget_state(State *s) {
-    free(s->enabled);
-    free(s->wanted);
-    free(s->asleep);
-}
-
 /* Goes on to the next path; 0: there is none. */
 static int next_path(void) {
-    for (; x.states > 0; forget_state(&x.state[--x.states])) {
+    for (; x.states > 0; free(x.state[--x.states].enabled)) {
         State *s = &x.state[x.states - 1];
-        if (s->chosen == NOWHERE) {
-            continue;
-        }
-        put_to_sleep(&s->asleep, &s->sleepers, &s->tried);
+        s->tried[s->chosen] = 1;
         for (int p = 0; p < s->procs; p++) {
-            if (s->wanted[p] && !is_asleep(s->asleep, s->sleepers, p)) {
+            if (s->wanted[p] && !s->tried[p]) {
                 s->chosen = p;
                 return 1;
             }
@@ -596,7 +530,7 @@ static Found explore(const Case *c, Verdict single, long most, double seconds) {
     clock_t begin = clock();
     x.overflow = 0;
     do {
-        x.procs = x.objects = x.steps = x.depth = x.sleepers = x.cut = 0;
+        x.procs = x.objects = x.steps = x.depth = x.cut = 0;
         x.running = NOWHERE;
         x.set = device.sets;
         memset(x.slot, 0, sizeof x.slot);
@@ -615,11 +549,10 @@ static Found explore(const Case *c, Verdict single, long most, double seconds) {
         f.bugs += v.bug;
         f.silent += !v.bug;
         f.others += v.bug != single.bug || v.named != single.named || (!v.bug && v.status != single.status);
-    } while (next_path() && f.schedules < most && f.cuts < 4 * most &&
-             (double)(clock() - begin) / CLOCKS_PER_SEC < seconds);
-    f.all = x.states == 0 && !x.overflow;
+    } while (next_path() && f.schedules < most && (double)(clock() - begin) / CLOCKS_PER_SEC < seconds);
+    f.all = x.states == 0 && !x.overflow && f.cuts == 0;
     while (x.states > 0) {
-        forget_state(&x.state[--x.states]);
+        free(x.state[--x.states].enabled);
     }
     return f;
 }
