@@ -170,7 +170,7 @@ static void test_journal(void) {
     contains(text, "kernels_ring.c:", "... and places");
     ok(strstr(text, "\"what\":\"report\"") == NULL, "... and no report of what is right");
     free(text);
-    static const char *const names[] = {"roles RIGHT_ASKS", "roles RIGHT_FRAGMENTS", "cluster RIGHT"};
+    static const char *const names[] = {"roles RIGHT_ASKS", "roles RIGHT_FRAGMENTS", "peer RIGHT_OF_PAIRS"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         text = journal_of(names[i]);
         ok(is_a_journal(text), "a journal of %s", names[i]);
@@ -229,7 +229,7 @@ static const char *const said[][2] = {
     {"right ABORT", "kernels_plain.c:|CTA 0 warp 1 lane 5|by abort()"},
     {"right LARGE_ARRAY", "kernels_plain.c:|large(|64 KB"},
     {"right MISALIGNED_VECTOR", "MISALIGNED_VECTOR:|16 bytes at byte 4 of counter"},
-    {"cluster NO_END_SYNC", "mbarrier_arrive_remote"},
+    {"peer LOAD_NO_END_SYNC", "ld.shared::cluster into CTA 1, all of whose threads have returned"},
     {"plain READERS_PART_NO_SYNC", "tests/model/kernels_plain.c:|s->lap[1].pair[1][2] = 10;|word.w = "
                                    "s->lap[1].pair[1][2] - 6u;|s->lap[1].pair[1][2]"},
     {"tensor BOX_RANK", "TMA load with 4 coordinates; the tensor map has 5 dimensions"},
@@ -238,13 +238,10 @@ static const char *const said[][2] = {
                         "byte 4096: C(32,0)|no thread of that launch has read it by an acquire"},
     {"devices RAISED_AFTER_READ", "a release of system scope after the wait|has released nothing since"},
     {"devices STALE_EPOCH", "waited for a value that counts it"},
-    {"devices ADD_GPU", "one of .gpu scope is atomic for its own device only"},
-    {"devices FENCE_GPU", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},
+    {"devices READ_GPU", "one of .gpu scope is atomic for its own device only"},
+    {"devices FENCE_GPU_POLL", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},
     {"devices READ_RELAXED",
      "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() was executed between"},
-    {"devices END_RELAXED",
-     "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() was executed between"},
-    {"devices NO_START", "a flag that device 1 raises when this launch of it has begun"},
     {"devices NEVER_RAISED",
      "whose value is 1, until it is 2 or more: word 1 of flags of device 0|no thread is left that "
      "could change it|0 of 128 threads"},

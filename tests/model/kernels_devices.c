@@ -18,31 +18,23 @@ enum { THREADS = 64, GRID = 2, COLS = 64, ROWS = 16, HALF = GRID * ROWS, DEVICES
 RIGHT_CASE(
     RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
 RIGHT_CASE(RIGHT_POLL); /* by loads in a loop of its own */
-RIGHT_CASE(RIGHT_FENCES);                   /* relaxed accesses between system_fence() */
-RIGHT_CASE(RIGHT_STORES);                   /* ordinary ones instead of TMA */
-RIGHT_CASE(RIGHT_TWICE);                    /* two launches on each device, without the host between */
-RIGHT_CASE(RIGHT_LATE_WAIT);                /* the second launch on each device waits, the third reads */
-RIGHT_CASE(RIGHT_RELAY);                    /* device 1 hands on what device 0 has told it */
-RIGHT_CASE(RIGHT_LOAD);                     /* the copy engine loads what the other device's has stored */
-WRONG_CASE(LOAD_UNFENCED, PROXY_FENCE);     /* without a proxy fence after the flag */
-WRONG_CASE(LOAD_FENCED_EARLY, PROXY_FENCE); /* with one before the wait for the flag */
-WRONG_CASE(LOAD_FIRST, GLOBAL_CONFLICT);    /* and waits then */
-WRONG_CASE(ADD_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(RAISED_EARLY, GLOBAL_CONFLICT);      /* before anybody has waited for the store */
+RIGHT_CASE(RIGHT_FENCES);                       /* relaxed accesses between system_fence() */
+RIGHT_CASE(RIGHT_STORES);                       /* ordinary ones instead of TMA */
+RIGHT_CASE(RIGHT_TWICE);                        /* two launches on each device, without the host between */
+RIGHT_CASE(RIGHT_LATE_WAIT);                    /* the second launch on each device waits, the third reads */
+RIGHT_CASE(RIGHT_RELAY);                        /* device 1 hands on what device 0 has told it */
+RIGHT_CASE(RIGHT_LOAD);                         /* the copy engine loads what the other device's has stored */
+WRONG_CASE(LOAD_FENCED_EARLY, PROXY_FENCE);     /* with one before the wait for the flag */
+WRONG_CASE(LOAD_FIRST, GLOBAL_CONFLICT);        /* and waits then */
 WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
 WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT);
 WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT);   /* and waits then */
 WRONG_CASE(READ_AT_ONCE, GLOBAL_CONFLICT); /* when nobody has written there yet */
 WRONG_CASE(NO_WAIT, PEER_END);             /* and no reader: the launch just ends */
-WRONG_CASE(END_RELAXED, PEER_END);         /* nor an acquire: by relaxed loads alone */
-WRONG_CASE(ONE_TOO_FEW, PEER_END);
-WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END); /* when all have come, by chance */
-WRONG_CASE(STALE_EPOCH, PEER_END);      /* the second launch waits for what the first one was told */
-WRONG_CASE(NO_START, PEER_START);
-WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT); /* the other threads' ordinary stores */
-WRONG_CASE(ADD_GPU, SCOPE);
+WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END);    /* when all have come, by chance */
+WRONG_CASE(STALE_EPOCH, PEER_END);         /* the second launch waits for what the first one was told */
+WRONG_CASE(NO_BARRIER, GLOBAL_CONFLICT);   /* the other threads' ordinary stores */
 WRONG_CASE(READ_GPU, SCOPE);
-WRONG_CASE(FENCE_GPU, SCOPE);
 WRONG_CASE(FENCE_GPU_POLL, SCOPE);
 WRONG_CASE(ADD_BY_BOTH, SCOPE);          /* TMA adds of both devices */
 WRONG_CASE(SAME_PLACE, GLOBAL_CONFLICT); /* both devices write the same rows */
@@ -68,16 +60,12 @@ DEVICE void raise(const Params *p, int *flag, int block) {
     if (BUG(NEVER_RAISED) && p->rank == 1 && block == GRID - 1) {
         return;
     }
-    if (BUG(ADD_RELAXED)) {
-        system_flag_add_relaxed(flag, 1);
-    } else if (BUG(RIGHT_FENCES)) {
+    if (BUG(RIGHT_FENCES)) {
         system_fence();
         system_flag_add_relaxed(flag, 1);
-    } else if (BUG(FENCE_GPU) || BUG(FENCE_GPU_POLL)) {
+    } else if (BUG(FENCE_GPU_POLL)) {
         __threadfence();
         system_flag_add_relaxed(flag, 1);
-    } else if (BUG(ADD_GPU)) {
-        global_add(release, flag, 1);
     } else {
         system_flag_add_release(flag, 1);
     }
@@ -87,7 +75,7 @@ DEVICE void await(const Params *p, const int *flag, int wanted) {
     if (BUG(RIGHT_POLL) || BUG(FENCE_GPU_POLL)) {
         while (system_flag_read_acquire(flag) < wanted) {
         }
-    } else if (BUG(READ_RELAXED) || BUG(END_RELAXED) || BUG(RIGHT_FENCES)) {
+    } else if (BUG(READ_RELAXED) || BUG(RIGHT_FENCES)) {
         while (system_flag_read_relaxed(flag) < wanted) {
         }
         ADDS(RIGHT_FENCES, system_fence());
@@ -105,7 +93,7 @@ DEVICE void start(Shared *s, const Params *p, int block, int thread) {
         mbarrier_init(&s->loaded, 1, 1);
         mbarrier_init_fence();
     }
-    if (thread == 0 && !BUG(NO_START)) {
+    if (thread == 0) {
         if (block == 0) {
             system_flag_add_release(&p->flags[1 - p->rank][READY], 1);
         }
@@ -139,13 +127,12 @@ DEVICE void send(Shared *s, const Params *p, int block, int thread) {
         tma_store_2d(&p->far, s->box, 0, row);
     }
     bulk_commit_group();
-    ADDS(RAISED_EARLY, raise(p, &p->flags[other][DONE], block));
     if (BUG(RAISED_AFTER_READ)) {
         bulk_wait_group_read(0);
         raise(p, &p->flags[other][DONE], block);
     }
     bulk_wait_group(0);
-    if (!BUG(RAISED_EARLY) && !BUG(RAISED_AFTER_READ)) {
+    if (!BUG(RAISED_AFTER_READ)) {
         raise(p, &p->flags[other][DONE], block);
     }
 }
@@ -163,8 +150,7 @@ DEVICE int is_there(const Params *p, int block, int thread) {
 DEVICE int is_loaded(Shared *s, const Params *p, int block, int thread) {
     int right = 1, from = 1 - p->rank;
     if (thread == 0) {
-        LEAVES_OUT(
-            LOAD_UNFENCED, if (!BUG(LOAD_FENCED_EARLY)) { fence_proxy_async_global(); });
+        LEAVES_OUT(LOAD_FENCED_EARLY, fence_proxy_async_global());
         mbarrier_arrive_expect_tx(&s->loaded, (int)sizeof s->box);
         bulk_load(s->box, &p->c[p->rank][(from * HALF + block * ROWS) * COLS], (int)sizeof s->box, &s->loaded);
     }
@@ -176,9 +162,9 @@ DEVICE int is_loaded(Shared *s, const Params *p, int block, int thread) {
 }
 
 DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
-    int stale = BUG(STALE_EPOCH), few = BUG(ONE_TOO_FEW) || BUG(ONE_TOO_FEW_LATE);
+    int stale = BUG(STALE_EPOCH), few = BUG(ONE_TOO_FEW_LATE);
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
-    int reads = !BUG(NO_WAIT) && !BUG(END_RELAXED) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
+    int reads = !BUG(NO_WAIT) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
     if (BUG(LOAD_FIRST)) {
         p->out[block * THREADS + thread] = is_loaded(s, p, block, thread);
@@ -196,7 +182,7 @@ DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
         await(p, &p->flags[p->rank][DONE], wanted);
     }
     __syncthreads();
-    if (BUG(RIGHT_LOAD) || BUG(LOAD_UNFENCED) || BUG(LOAD_FENCED_EARLY)) {
+    if (BUG(RIGHT_LOAD) || BUG(LOAD_FENCED_EARLY)) {
         right = is_loaded(s, p, block, thread);
     } else if (reads) {
         right = is_there(p, block, thread);

@@ -4,6 +4,7 @@
 
 #include "../../common/device/global_atomic.h"
 #include "../../common/device/grid.h"
+#include "../../common/device/launch_control.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/system_flag.h"
 #include "../../common/device/tma.h"
@@ -18,6 +19,7 @@ enum { THREADS = 64, GRID = 4, ROUNDS = 3, COLS = 64, ROWS = 8, LAUNCH_THREADS =
 typedef struct {
     bf16 box[ROWS * COLS];
     int bin[16];
+    uint4 answer;
     int last, count, value;
     MBarrier full;
 } Shared;
@@ -89,6 +91,7 @@ WRONG_IN(proxies, STORE_UNDER_LOAD, GLOBAL_CONFLICT);
 WRONG_IN(tma_store, TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
 WRONG_IN(tma_store, TMA_STORE_OVER_STORES, PROXY_FENCE);
 WRONG_IN(tma_store, TMA_STORE_TURN, GLOBAL_CONFLICT); /* CTAs store to one place in turn, and wait for the reads */
+RIGHT_IN(tma_store, RIGHT_TMA_ADDS);                  /* of all CTAs to one place */
 RIGHT_IN(tma_store, RIGHT_TMA_ADD);                   /* onto what the store has left */
 WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT);  /* when the store has read shared memory alone */
 /* atomics on shared memory */
@@ -100,6 +103,11 @@ WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_SYNC, RACE_RAW);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_THEN_STORE, RACE_WAR);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_AND_LOAD, RACE_RAW);
+/* cluster launch control: a CTA takes over those that have not started. beyond/15_pair has the rest */
+RIGHT_IN(control, RIGHT_CONTROL);
+WRONG_IN(control, READ_WITHOUT_WAIT, RACE_RAW);
+WRONG_IN(control, ASKED_AFTER_NO, LAUNCH_CONTROL);
+WRONG_IN(control, ANSWER_MISALIGNED, ALIGNMENT);
 /* two launches: the second reads what the first writes, and writes what it reads */
 RIGHT_CASE(RIGHT_OVERLAP);
 RIGHT_CASE(RIGHT_OVERLAP_ONE);   /* one thread waits for the CTA */
@@ -337,7 +345,7 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     int adds = BUG(RIGHT_TMA_ADD) || BUG(TMA_ADD_EARLY);
     const int one = 0x3f80, twice = 0x80; /* the bits of 1.0; what twice a number has more */
     for (int i = thread; i < ROWS * COLS; i += THREADS) {
-        s->box[i] = (bf16)(one + block + i);
+        s->box[i] = (bf16)(one + (BUG(RIGHT_TMA_ADDS) ? 0 : block + i));
         ADDS(TMA_STORE_OVER_STORES, p->copy[block * ROWS * COLS + i] = 0);
     }
     fence_proxy_async();
@@ -345,7 +353,11 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     if (thread == 0) {
         while (BUG(TMA_STORE_TURN) && block > 0 && global_load(acquire, &p->word[block - 1]) == 0) {
         }
-        tma_store_2d(&p->map, s->box, 0, BUG(TMA_STORE_TURN) ? 0 : block * ROWS);
+        if (BUG(RIGHT_TMA_ADDS)) {
+            tma_reduce_add_2d(&p->map, s->box, 0, 0);
+        } else {
+            tma_store_2d(&p->map, s->box, 0, BUG(TMA_STORE_TURN) ? 0 : block * ROWS);
+        }
         bulk_commit_group();
         if (BUG(RIGHT_TMA_ADD)) {
             bulk_wait_group(0);
@@ -368,7 +380,7 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
         }
     }
     __syncthreads();
-    for (int i = thread; i < ROWS * COLS; i += THREADS) {
+    for (int i = thread; i < ROWS * COLS && !BUG(RIGHT_TMA_ADDS); i += THREADS) {
         bf16 want = (bf16)(one + from + i + (adds ? twice : 0));
         right &= p->copy[from * ROWS * COLS + i] == want || BUG(TMA_STORE_READ_ONLY);
     }
@@ -410,6 +422,27 @@ DEVICE int shared_fences(Shared *s, const Params *p, int block, int thread) {
         return s->value == 7;
     }
     return 1;
+}
+
+DEVICE int control(Shared *s, const Params *p, int block, int thread) {
+    if (thread != 0) {
+        return 1;
+    }
+    int cta = block, given = 1, last = 2 * (int)gridDim.x;
+    mbarrier_init(&s->full, 1, 1);
+    mbarrier_init_fence();
+    for (int round = 0; given; round++) {
+        p->word[cta] += 1 + cta;
+        for (int i = 0; i < THREADS && cta != block; i++) {
+            p->out[cta * THREADS + i] = 1;
+        }
+        mbarrier_arrive_expect_tx(&s->full, sizeof s->answer);
+        launch_try_cancel((char *)&s->answer + (BUG(ANSWER_MISALIGNED) ? 8 : 0), &s->full);
+        LEAVES_OUT(READ_WITHOUT_WAIT, mbarrier_wait_parity(&s->full, (uint32_t)round & 1));
+        given = launch_query_cancel(&s->answer, &cta) || (BUG(ASKED_AFTER_NO) && round < last);
+        fence_proxy_async(); /* the next answer overwrites what has been read */
+    }
+    return p->word[cta] == 1 + cta;
 }
 
 static __global__ void __launch_bounds__(THREADS) global_kernel(const __grid_constant__ Params params) {
@@ -489,6 +522,9 @@ static int run_grid(Part *part, int bug, int ctas) {
     for (size_t i = 0; i < all && status == 0; i++) {
         status = p.out[i] != 1;
     }
+    for (int i = 0; i < ROWS * COLS && status == 0 && bug == RIGHT_TMA_ADDS; i++) {
+        status = p.copy[i] != 0x4080; /* 4 */
+    }
     int locks = bug == RIGHT_LOCK || bug == RIGHT_LOCK_EXCHANGE;
     return status == 0 && locks ? p.part[0] != ctas * THREADS / 32 : status;
 }
@@ -503,5 +539,6 @@ int global_grid_barrier(int ctas) { return run_large(grid_barrier, RIGHT_GRID_BA
 int global_fixup(int ctas, int down) { return run_large(fixup, down ? (int)RIGHT_FIXUP_DOWN : RIGHT_FIXUP_UP, ctas); }
 
 static int run(const Case *c) {
-    return run_grid((Part *)(uintptr_t)c->more, c->bug, c->bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID);
+    Part *part = (Part *)(uintptr_t)c->more;
+    return run_grid(part, c->bug, part == control ? 3 * GRID : c->bug == GRID_BARRIER_TOO_MANY ? 2 * GRID : GRID);
 }

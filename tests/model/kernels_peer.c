@@ -4,12 +4,14 @@
 #include "../../common/device/cluster.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/bulk_copy.h"
+#include "../../common/device/tcgen05.h"
+#include "../../common/device/tma.h"
 
 #include "cases.h"
 
 #define CASE_LIST "peer"
 
-enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16 };
+enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16, ROW = BYTES / CTAS / 2 };
 
 typedef struct {
     uint4 v[THREADS];
@@ -22,7 +24,8 @@ typedef struct {
 typedef struct Params Params;
 typedef void Part(Shared *s, const Params *p, int rank, int thread);
 struct Params {
-    int *out; /* [CTAS][THREADS] */
+    TensorMap map; /* box [1][ROW] of [CTAS][ROW] */
+    int *out;      /* [CTAS][THREADS] */
     int bug;
     Part *part;
 };
@@ -114,6 +117,7 @@ WRONG_IN(hand_on, ASYNC_NO_EMPTY, RACE_WAR);
 WRONG_IN(hand_on, ASYNC_NO_END, EXIT_IN_FLIGHT);
 WRONG_IN(hand_on, ASYNC_RANK, CLUSTER_RANK);
 WRONG_IN(hand_on, ASYNC_MISALIGNED, ALIGNMENT);
+WRONG_IN(hand_on, RELEASE_RANK, CLUSTER_RANK);
 
 DEVICE int by_store(int bug) { return bug == RIGHT_MBARRIER || (bug >= MBARRIER_NO_WAIT && bug <= MBARRIER_NO_EMPTY); }
 
@@ -194,7 +198,7 @@ DEVICE void receive(Shared *s, const Params *p, int thread) {
         if (bug == MBARRIER_NO_WAIT || bug == ASYNC_NO_WAIT) {
             break;
         }
-        mbarrier_arrive_remote(&s->empty, 0);
+        mbarrier_arrive_remote(&s->empty, bug == RELEASE_RANK ? CTAS : 0);
     }
     p->out[thread] = sum;
 }
@@ -240,6 +244,8 @@ RIGHT_IN(together, RIGHT_TOGETHER); /* a lane of each warp waits, and the warp f
 FIRST_IN(together, LANE_WAITS_ALONE, CONVERGENCE); /* ... which takes whole warps */
 WRONG_IN(together, ARRIVES_IN_TWO_PLACES, CONVERGENCE);
 WRONG_IN(together, WAITS_IN_TWO_PLACES, CONVERGENCE);
+WRONG_IN(together, ARRIVES_TWICE, NAMED_BARRIER);
+WRONG_IN(together, WAITS_WITHOUT_ARRIVAL, NAMED_BARRIER);
 
 DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug, half = thread % 32 < 16;
@@ -256,9 +262,10 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
     LEAVES_OUT(LANE_WAITS_ALONE, __syncwarp());
     if (bug == ARRIVES_IN_TWO_PLACES && half) {
         cluster_arrive_relaxed();
-    } else {
+    } else if (bug != WAITS_WITHOUT_ARRIVAL) {
         cluster_arrive_relaxed();
     }
+    ADDS(ARRIVES_TWICE, cluster_arrive_relaxed());
     if (bug == WAITS_IN_TWO_PLACES && half) {
         cluster_wait();
     } else {
@@ -320,6 +327,31 @@ DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
     }
 }
 
+RIGHT_IN(pairs, RIGHT_OF_PAIRS); /* the even CTA of the pair counts the bytes of both, and tells the other one */
+WRONG_IN(pairs, PAIR_EXPECTS_ONE, TX_COUNT);
+WRONG_IN(pairs, PAIR_NOT_TOLD, DEADLOCK);
+
+/* Each CTA loads half of a tile into both. */
+DEVICE void pairs(Shared *s, const Params *p, int rank, int thread) {
+    if (thread == 0) {
+        mbarrier_init(&s->full, 1, 1);
+        mbarrier_init_fence();
+    }
+    cluster_sync();
+    if (thread == 0) {
+        if (rank == 0) {
+            mbarrier_arrive_expect_tx(&s->full, p->bug == PAIR_EXPECTS_ONE ? BYTES : CTAS * BYTES);
+        }
+        tma_load_2d_pair_multicast(&s->v[rank * THREADS / CTAS], &p->map, 0, rank, &s->full, 3);
+    }
+    mbarrier_wait_parity_cluster(&s->full, 0);
+    if (rank == 0 && thread == 0 && p->bug != PAIR_NOT_TOLD) {
+        mbarrier_arrive_release_cluster(&s->full, 1);
+    }
+    p->out[rank * THREADS + thread] = (int)s->v[thread].x + 5000 * (1 - rank);
+    cluster_sync();
+}
+
 static __global__ void __launch_bounds__(THREADS) peer_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     p.part(s, &p, cluster_cta_rank(), (int)threadIdx.x);
@@ -328,7 +360,14 @@ KERNEL_ENTRY(peer_kernel, Params);
 
 static int run(const Case *c) {
     int *out = case_memory(CTAS * THREADS * sizeof *out, "out");
-    Params p = {out, c->bug, (Part *)c->more};
+    uint4 *in = case_memory(BYTES, "in");
+    for (int i = 0; i < THREADS; i++) {
+        in[i].x = (uint32_t)(5 * number(0, THREADS - 1 - i));
+    }
+    Params p = {.out = out, .bug = c->bug, .part = (Part *)c->more};
+    if (tensor_map_2d(&p.map, "in", (bf16 *)in, CTAS, ROW, ROW, 1, ROW, SWIZZLE_NONE, NULL) != GEMM_OK) {
+        return 3;
+    }
     LaunchShape shape = {.grid = CTAS, .block = THREADS, .cluster = CTAS, .shared_bytes = sizeof(Shared)};
     int status = launch_kernel(KERNEL(peer_kernel), shape, &p, NULL, NULL);
     for (int i = 0; i < CTAS * THREADS && status == 0; i++) {
