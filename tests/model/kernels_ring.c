@@ -27,51 +27,35 @@ WRONG_CASE(EXPECT_HALF, TX_COUNT);
 WRONG_CASE(EXPECT_DOUBLE, DEADLOCK);
 WRONG_CASE(FULL_COUNT_128, DEADLOCK);
 WRONG_CASE(ALL_ARRIVE, ARRIVE_OVERFLOW);
-FIRST_CASE(CONSUMER_NO_FLIP, PHASE_STALE);
-WRONG_CASE(CONSUMER_NEXT_STAGE, RACE_RAW);
 WRONG_CASE(NO_FULL_WAIT, ARRIVE_OVERFLOW);
-FIRST_CASE(NO_LAST_WAIT, RACE_RAW); /* for the last k-tile, which may come before it is read, or after */
 WRONG_CASE(BOX_TOO_LARGE, RACE_WAW);
-WRONG_CASE(NO_EMPTY_WAIT, RACE_WAW);
 WRONG_CASE(RELEASE_EARLY, RACE_WAR);
 WRONG_CASE(NO_INIT, BARRIER_UNINIT);
 WRONG_CASE(REINIT, BARRIER_REINIT); /* by two warps */
 WRONG_CASE(STORE_OVER_BARRIER, BARRIER_OVERWRITTEN);
 WRONG_CASE(LOAD_OVER_BARRIER, SHARED_BOUNDS);
 WRONG_CASE(EXPECT_TOO_LARGE, TX_RANGE);
-WRONG_CASE(NO_WGMMA_FENCE, WGMMA_FENCE);
 WRONG_CASE(NO_COMMIT, WGMMA_COMMIT);
-LOCAL_CASE(NO_WAIT, WGMMA_IN_FLIGHT);
 LOCAL_CASE(STORE_IN_FLIGHT, WGMMA_IN_FLIGHT);
-WRONG_CASE(ACCUMULATE_FIRST, REGISTERS_UNINIT);
 WRONG_CASE(LANES_DIFFER, WGMMA_OPERANDS);
 WRONG_CASE(WRONG_STRIDE, PROVENANCE);
 WRONG_CASE(DESCRIPTOR_OUTSIDE, WGMMA_DESCRIPTOR);
 WRONG_CASE(DESCRIPTOR_BITS, WGMMA_DESCRIPTOR);
-WRONG_CASE(DIFFERENT_K, PROVENANCE);
 WRONG_CASE(OTHER_ROWS, PROVENANCE);
 CASE_OF(run, SAME_K_STEP, SUMS_WRONG, NULL); /* neither descriptor advances */
 CASE_OF(run, SAME_K_TILE, SUMS_WRONG, NULL); /* nor do the coordinates of either copy */
 WRONG_CASE(LOCAL_MAP, TMA_OPERAND);
 WRONG_CASE(READ_BARRIER, BARRIER_OVERWRITTEN);
 WRONG_CASE(PARITY_IS_LAP, PHASE_TOKEN);
-WRONG_CASE(GENERIC_A_NO_FENCE, PROXY_FENCE);
-WRONG_CASE(NO_STORE_FENCE, PROXY_FENCE);
-WRONG_CASE(STORE_FENCE_BY_ONE, PROXY_FENCE);
-WRONG_CASE(NO_STORE_BARRIER, RACE_RAW);
 WRONG_CASE(NO_READ_WAIT, RACE_WAR);
 WRONG_CASE(NO_STORE_COMMIT, EXIT_IN_FLIGHT);
 WRONG_CASE(NO_STORE_WAIT, EXIT_IN_FLIGHT);
 WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT);
-WRONG_CASE(OTHER_ROWS_OF_C, RESULT_PLACE); /* A is loaded from 8 rows below those of C */
-WRONG_CASE(DISCARDED, PRODUCT_DISCARDED);  /* every step of the first k-tile replaces the accumulators */
 WRONG_CASE(LOAD_BAD_MAP, TMA_OPERAND);
-WRONG_CASE(LOAD_OUTSIDE, SHARED_BOUNDS);
 WRONG_CASE(BARRIER_MISALIGNED, ALIGNMENT);
 WRONG_CASE(ONE_WARP_MISSES_FENCE, WGMMA_FENCE);
 WRONG_CASE(ONE_WARP_MULTIPLIES, DEADLOCK);
 WRONG_CASE(ONE_WARP_RETURNS, CONVERGENCE);
-WRONG_CASE(SINGLE_WARP_WAITS, RACE_RAW);
 
 typedef struct {
     bf16 a[STAGES][BM * BK]; /* 128-byte swizzle */
@@ -100,11 +84,11 @@ DEVICE void store_a(Shared *s, const Params *p, int stage, int k_tile) {
 
 DEVICE void producer(Shared *s, const Params *p) {
     const int bug = p->bug;
-    const int generic = bug == RIGHT_GENERIC_A || bug == GENERIC_A_NO_FENCE || bug == RIGHT_GENERIC_A_LATE;
+    const int generic = bug == RIGHT_GENERIC_A || bug == RIGHT_GENERIC_A_LATE;
     PipelineState state = bug == EMPTY_PARITY ? consumer_start_state() : producer_start_state();
     for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
         MBarrier *full = &s->full[state.index];
-        LEAVES_OUT(NO_EMPTY_WAIT, mbarrier_wait_parity(&s->empty[state.index], state.phase));
+        mbarrier_wait_parity(&s->empty[state.index], state.phase);
         if (generic) {
             store_a(s, p, state.index, k_tile);
             ADDS(RIGHT_GENERIC_A, fence_proxy_async());
@@ -122,16 +106,15 @@ DEVICE void producer(Shared *s, const Params *p) {
             bf16 *a = s->a[state.index], *b = s->b[state.index];
             ADDS(LOAD_MISALIGNED, a += 8);
             ADDS(LOAD_OVER_BARRIER, b = (bf16 *)((uintptr_t)s->full / 1024 * 1024));
-            ADDS(LOAD_OUTSIDE, b = (bf16 *)s->full);
             const TensorMap *map_a =
                 bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16) : &p->map_a;
             MBarrier *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
             int k = bug == SAME_K_TILE ? 0 : k_tile * BK;
             TensorMap local = p->map_a;
             if (!generic) {
-                tma_load_2d(a, bug == LOCAL_MAP ? &local : map_a, k, bug == OTHER_ROWS_OF_C ? 8 : 0, bar);
+                tma_load_2d(a, bug == LOCAL_MAP ? &local : map_a, k, 0, bar);
             }
-            tma_load_2d(b, &p->map_b, bug == DIFFERENT_K ? 0 : k, 0, bar);
+            tma_load_2d(b, &p->map_b, k, 0, bar);
         }
         pipeline_advance(&state, STAGES);
     }
@@ -156,16 +139,15 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_ti
     if (bug == LANES_DIFFER && lane == 7) {
         a += WGMMA_K16_STEP;
     }
-    if (bug != NO_WGMMA_FENCE && !(bug == ONE_WARP_MISSES_FENCE && warp == 3)) {
+    if (bug != ONE_WARP_MISSES_FENCE || warp != 3) {
         wgmma_fence();
     }
     if (bug == ONE_WARP_MULTIPLIES && warp != 1) {
         return;
     }
     for (int step = 0; step < BK / 16; step++) {
-        int accumulate = (bug == DISCARDED ? k_tile : k_tile + step) > 0 || bug == ACCUMULATE_FIRST;
         int k16 = bug == SAME_K_STEP ? 0 : step * WGMMA_K16_STEP;
-        wgmma_ss(64, acc, a + k16, b + k16, accumulate);
+        wgmma_ss(64, acc, a + k16, b + k16, k_tile + step > 0);
     }
     LEAVES_OUT(NO_COMMIT, wgmma_commit_group());
 }
@@ -177,7 +159,7 @@ DEVICE void consumer(Shared *s, const Params *p) {
     PipelineState state = consumer_start_state();
     for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
         int last = k_tile == p->k_tiles - 1;
-        if (bug != NO_FULL_WAIT && !(bug == SINGLE_WARP_WAITS && thread >= 32) && !(bug == NO_LAST_WAIT && last)) {
+        if (bug != NO_FULL_WAIT) {
             mbarrier_wait_parity(&s->full[state.index],
                                  bug == PARITY_IS_LAP ? (uint32_t)(k_tile / STAGES) : state.phase);
         }
@@ -187,23 +169,18 @@ DEVICE void consumer(Shared *s, const Params *p) {
         if (bug == ONE_WARP_RETURNS && k_tile == 1 && thread / 32 == 3) {
             return;
         }
-        int stage = bug == CONSUMER_NEXT_STAGE ? (state.index + 1) % STAGES : state.index;
-        multiply(s, p, acc, stage, k_tile);
+        multiply(s, p, acc, state.index, k_tile);
         ADDS(STORE_IN_FLIGHT, acc[3] = 0);
-        if (bug != NO_WAIT && bug != RELEASE_EARLY && bug != NO_COMMIT) {
+        if (bug != RELEASE_EARLY && bug != NO_COMMIT) {
             wgmma_wait_group(0);
         }
-        if ((thread == 0 || bug == ALL_ARRIVE) && !(bug == NO_LAST_WAIT && last)) {
+        if (thread == 0 || bug == ALL_ARRIVE) {
             mbarrier_arrive(&s->empty[state.index]);
         }
         if (last && (bug == RELEASE_EARLY || bug == NO_COMMIT)) {
             wgmma_wait_group(0);
         }
-        if (bug == CONSUMER_NO_FLIP) {
-            state.index = (state.index + 1) % STAGES;
-        } else {
-            pipeline_advance(&state, STAGES);
-        }
+        pipeline_advance(&state, STAGES);
     }
     registers_settled(acc, BN / 2);
 
@@ -223,10 +200,8 @@ DEVICE void consumer(Shared *s, const Params *p) {
                                   pack_bf16x2(v[6], v[7])};
             stmatrix_x4(&s->out[box][in_box], packed);
         }
-        if (bug != NO_STORE_FENCE && bug != RIGHT_STORE_FENCE_LATE && (bug != STORE_FENCE_BY_ONE || thread == 0)) {
-            fence_proxy_async();
-        }
-        LEAVES_OUT(NO_STORE_BARRIER, named_barrier_sync(2, 128));
+        LEAVES_OUT(RIGHT_STORE_FENCE_LATE, fence_proxy_async());
+        named_barrier_sync(2, 128);
         if (thread == 0) {
             ADDS(RIGHT_STORE_FENCE_LATE, fence_proxy_async());
             for (int box = 0; box < BN / 16; box++) {
@@ -253,7 +228,7 @@ static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_co
     if (bug == STORE_OVER_BARRIER && threadIdx.x == 200) {
         s->full[1].state = 0;
     }
-    int generic = bug == RIGHT_GENERIC_A || bug == GENERIC_A_NO_FENCE || bug == RIGHT_GENERIC_A_LATE;
+    int generic = bug == RIGHT_GENERIC_A || bug == RIGHT_GENERIC_A_LATE;
     if (threadIdx.x >= 128) {
         consumer(s, &p);
     } else if (threadIdx.x == 0 || generic) {

@@ -52,21 +52,9 @@ RIGHT_CASE(RIGHT_TURNS_BOTH);   /* the other one waits for it and releases it to
 RIGHT_CASE(RIGHT_TURNS_HANDED); /* numbered barriers hand the turn on, as CUTLASS does */
 RIGHT_CASE(RIGHT_TURNS_EVEN);   /* an even number of stages: each consumer has its own */
 /* phases without bytes */
-RIGHT_CASE(RIGHT_OWN_ARRIVAL);   /* a thread arrives for phase 0, and waits for phase 1 */
-RIGHT_CASE(RIGHT_KNOWN_ARRIVAL); /* a thread that knows of that arrival waits for phase 1 */
-WRONG_CASE(EXPECT_BY_OTHER, TX_COUNT);
-WRONG_CASE(HANDED_ON_BY_ONE_NUMBER, NAMED_BARRIER);
-WRONG_CASE(NAMED_SWAPPED, NAMED_BARRIER);
-WRONG_CASE(UNKNOWN_ARRIVAL, PHASE_SKIPPED);
-WRONG_CASE(IDLE_RELEASES,
-           PHASE_SKIPPED); /* as with empty groups; one thread releases, though no product holds the others together */
-WRONG_CASE(ONE_WARP_FENCES, CONVERGENCE);
-WRONG_CASE(WAITS_DIFFER, CONVERGENCE);
-WRONG_CASE(WAIT_BEFORE_PRODUCTS, CONVERGENCE); /* in one warp; in the others after them */
+RIGHT_CASE(RIGHT_OWN_ARRIVAL);                 /* a thread arrives for phase 0, and waits for phase 1 */
+RIGHT_CASE(RIGHT_KNOWN_ARRIVAL);               /* a thread that knows of that arrival waits for phase 1 */
 WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE); /* at its end */
-LOCAL_CASE(ZEROED_BEHIND_FENCE, WGMMA_FENCE);
-WRONG_CASE(FRAGMENTS_RELOADED, WGMMA_IN_FLIGHT);
-LOCAL_CASE(FRAGMENT_STORED, WGMMA_IN_FLIGHT);
 LOCAL_CASE(FRAGMENT_BEHIND_FENCE, WGMMA_FENCE);
 
 typedef struct {
@@ -87,11 +75,11 @@ DEVICE int turns(int bug) { return bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS
 DEVICE int refills(int bug) { return bug == RIGHT_REFILL_NAMED || bug == RIGHT_EMPTY_GROUPS; }
 
 /* Only the first consumer multiplies. */
-DEVICE int idles(int bug) { return bug == RIGHT_EMPTY_GROUPS || bug == IDLE_RELEASES; }
+DEVICE int idles(int bug) { return bug == RIGHT_EMPTY_GROUPS; }
 
 DEVICE int from_registers(int bug) {
     return bug == RIGHT_FRAGMENTS || bug == RIGHT_SYNCWARP_ARRIVES || bug == RIGHT_LOADED_AHEAD ||
-           bug == FRAGMENTS_RELOADED || bug == FRAGMENT_STORED || bug == FRAGMENT_BEHIND_FENCE;
+           bug == FRAGMENT_BEHIND_FENCE;
 }
 
 /* ---- the producer ------------------------------------------------------------------------------------------------ */
@@ -106,7 +94,6 @@ DEVICE void load(Shared *s, const Params *p, int k_tile) {
         mbarrier_arrive_expect_tx(full, B_BYTES);
         break;
     case RIGHT_EXPECT_BY_OTHER:
-    case EXPECT_BY_OTHER:
     case RIGHT_B_BY_CP_ASYNC: mbarrier_arrive_expect_tx(full, A_BYTES); break;
     case RIGHT_LOADS_FIRST: break;
     default: mbarrier_arrive_expect_tx(full, A_BYTES + B_BYTES);
@@ -127,12 +114,12 @@ DEVICE void wait_empty(Shared *s, const Params *p, int k_tile) {
 DEVICE void produce(Shared *s, const Params *p) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x - PRODUCER, k_tile = 0;
-    int two = bug == RIGHT_EXPECT_BY_OTHER || bug == EXPECT_BY_OTHER;
-    if (thread >= 32 && (bug == RIGHT_HANDED_ON || bug == HANDED_ON_BY_ONE_NUMBER)) {
+    int two = bug == RIGHT_EXPECT_BY_OTHER;
+    if (thread >= 32 && bug == RIGHT_HANDED_ON) {
         for (; k_tile < K_TILES; k_tile++) {
             int stage = k_tile % p->stages;
             mbarrier_wait_parity(&s->full[stage], (uint32_t)(k_tile / p->stages) & 1);
-            named_barrier_arrive(3 + (bug == RIGHT_HANDED_ON ? stage : 0), 128 * CONSUMERS + 32);
+            named_barrier_arrive(3 + stage, 128 * CONSUMERS + 32);
         }
     } else if (bug == RIGHT_B_BY_CP_ASYNC) {
         for (; k_tile < K_TILES; k_tile++) {
@@ -176,7 +163,7 @@ DEVICE void produce(Shared *s, const Params *p) {
 
 DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
     const int bug = p->bug, stage = k_tile % p->stages;
-    int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128, number = 1 + consumer;
+    int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128;
     uint32_t parity = (uint32_t)(k_tile / p->stages) & 1;
     MBarrier *full = &s->full[stage];
     switch (bug) {
@@ -185,16 +172,13 @@ DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
             mbarrier_wait_parity(full, parity);
         }
         break;
-    case NAMED_SWAPPED:
     case RIGHT_ONE_WAITS:
         if (thread == 0) {
             mbarrier_wait_parity(full, parity);
         }
-        number = bug == NAMED_SWAPPED && k_tile % 2 == 1 ? 2 - consumer : number;
-        named_barrier_sync(number, 128);
+        named_barrier_sync(1 + consumer, 128);
         break;
     case RIGHT_HANDED_ON: named_barrier_sync(3 + stage, 128 * CONSUMERS + 32); break;
-    case HANDED_ON_BY_ONE_NUMBER: named_barrier_sync(3, 128 * CONSUMERS + 32); break;
     default: mbarrier_wait_parity(full, parity);
     }
     if (bug == RIGHT_WAITS_TWICE) {
@@ -214,11 +198,10 @@ DEVICE void load_fragments(Shared *s, const Params *p, uint32_t fragment[STEPS][
 
 DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2][STEPS][4], int k_tile, int first) {
     const int bug = p->bug, stage = k_tile % p->stages;
-    int consumer = (int)threadIdx.x / 128, warp = (int)threadIdx.x / 32 % 4, set = k_tile % 2;
+    int consumer = (int)threadIdx.x / 128, set = k_tile % 2;
     uint64_t a = wgmma_descriptor(&s->a[stage][turns(bug) ? 0 : consumer * BM * BK]);
     uint64_t b = wgmma_descriptor(s->b[stage]);
     if (from_registers(bug)) {
-        set = bug == FRAGMENTS_RELOADED ? 0 : set;
         if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
             load_fragments(s, p, fragment[set], k_tile);
         }
@@ -226,21 +209,12 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
     if (bug != RIGHT_FENCE_ONCE || first) {
         wgmma_fence();
     }
-    if (bug == ONE_WARP_FENCES && warp == 2) {
-        wgmma_fence();
-    }
-    if (bug == WAIT_BEFORE_PRODUCTS && warp == 2) {
-        wgmma_wait_group(1);
-    }
     if (bug == RIGHT_LOADED_AHEAD && k_tile + 1 < K_TILES) {
         wait_full(s, p, k_tile + 1);
         load_fragments(s, p, fragment[1 - set], k_tile + 1);
     }
     ADDS(FRAGMENT_BEHIND_FENCE, fragment[set][1][2] += (uint32_t)p->zero);
-    for (int i = 0; i < BN / 2 && bug == ZEROED_BEHIND_FENCE && first; i++) {
-        acc[i] = 0;
-    }
-    int add = bug == RIGHT_ZEROED || bug == ZEROED_BEHIND_FENCE || !first;
+    int add = bug == RIGHT_ZEROED || !first;
     for (int step = 0; step < STEPS; step++) {
         if (from_registers(bug)) {
             wgmma_rs(64, acc, fragment[set][step], b + step * WGMMA_K16_STEP, add || step > 0);
@@ -251,11 +225,7 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
             wgmma_commit_group();
         }
     }
-    if (bug == WAIT_BEFORE_PRODUCTS && warp != 2) {
-        wgmma_wait_group(1);
-    }
     wgmma_commit_group();
-    ADDS(FRAGMENT_STORED, fragment[set][1][2] += (uint32_t)p->zero);
 }
 
 DEVICE void release(Shared *s, const Params *p, int k_tile) {
@@ -318,11 +288,7 @@ DEVICE void consume(Shared *s, const Params *p) {
         if (bug == RIGHT_ASKS_AHEAD && k_tile + 1 < K_TILES) {
             mbarrier_test_wait_parity(&s->full[(k_tile + 1) % p->stages], (uint32_t)((k_tile + 1) / p->stages) & 1);
         }
-        if (bug == WAITS_DIFFER && warp == 0) {
-            wgmma_wait_group(0);
-        } else {
-            wgmma_wait_group(bug == RIGHT_STEP_GROUPS ? STEPS : late);
-        }
+        wgmma_wait_group(bug == RIGHT_STEP_GROUPS ? STEPS : late);
         if (!refills(bug)) {
             release(s, p, k_tile - late);
         } else if (k_tile > 0 && k_tile - 1 + p->stages < K_TILES) {
@@ -350,13 +316,11 @@ DEVICE void consume(Shared *s, const Params *p) {
 
 DEVICE void arrivals(Shared *s, const Params *p) {
     const int bug = p->bug, thread = (int)threadIdx.x;
-    if (thread == 0 && bug != UNKNOWN_ARRIVAL) {
+    if (thread == 0) {
         mbarrier_arrive(&s->extra);
     }
     __syncthreads();
-    if (thread == 0 && bug == UNKNOWN_ARRIVAL) {
-        mbarrier_arrive(&s->extra);
-    } else if (thread == 32) {
+    if (thread == 32) {
         mbarrier_wait_parity(&s->extra, 0);
         mbarrier_arrive(&s->extra);
     } else if (thread == (bug == RIGHT_OWN_ARRIVAL ? 0 : 64)) {
@@ -379,7 +343,7 @@ static __global__ void __launch_bounds__(THREADS, 1) roles_kernel(const __grid_c
         mbarrier_init_fence();
     }
     __syncthreads();
-    if (bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL || bug == UNKNOWN_ARRIVAL) {
+    if (bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL) {
         arrivals(s, &p);
     } else if (threadIdx.x < PRODUCER) {
         consume(s, &p);
