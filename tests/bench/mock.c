@@ -1,7 +1,6 @@
 /* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it
  * says, a pause no time at all, and the watchdog sees that clock, too. Data, reference and comparison are the model's.
- * With chapters that are right, wrong, hang or fail. For bench.t; with -DMOCK_ALL all chapters of the tree are
- * there. */
+ * With chapters that are right, wrong, hang or fail. For bench.t. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #include <poll.h>
@@ -187,14 +186,6 @@ static GemmStatus by_way(const Gemm *g, GemmError *error) {
 }
 static const ChapterBeyond plans = {.choices = CHOOSES_BY_PLAN};
 
-#ifdef MOCK_ALL
-#define EACH_CHAPTER(id) CHAPTER(chapter_##id, .launch = by_way, .variants = &variants_of_09, .beyond = &plans);
-#include "chapters.inc"
-#undef EACH_CHAPTER
-#define EACH_STEP(id) CHAPTER(chapter_##id, .launch = right);
-#include "steps.inc"
-#undef EACH_STEP
-#else
 CHAPTER(chapter_02_1_step, .launch = right);
 static GemmStatus slow(const Gemm *g, GemmError *error) { return multiply(g, 2000); }
 static GemmStatus hang(const Gemm *g, GemmError *error) {
@@ -233,7 +224,6 @@ CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .beyond = &w4a8);
 CHAPTER(exercise_02_patched, .launch = need_zeros);
 CHAPTER(chapter_peer2, .launch = refuse);
 CHAPTER(chapter_peer5, .launch = right_fp8, .beyond = &fp8);
-#endif
 
 GemmStatus alone_launch(void *alone) {
     at->host += 1e-5; /* starting it takes the host longer than the GPU takes to copy */

@@ -6,35 +6,24 @@
 
 /* ---- what is linked ---- */
 
-typedef struct {
-    const char *name; /* "07_warp_specialized", "08_2_ping_pong", "07_wait_group_0" */
-    const Chapter *chapter;
-} Known;
+/* Chapters first, then steps ("08_2_ping_pong"), then the patches that plans name, as an experiment or an exercise. What
+ * is not linked is NULL: the program without patches is built in a minute. */
+#define EACH_CHAPTER(id) EACH(id, chapter_##id)
+#define EACH_STEP(id) EACH(id, chapter_##id)
+#define EACH_PATCH(id) EACH(id, experiment_##id) EACH(id, exercise_##id)
 
-#define EACH_CHAPTER(id) extern const Chapter gpu_chapter_##id;
+#define EACH(id, symbol) extern const Chapter gpu_##symbol __attribute__((weak));
 #include "chapters.inc"
-#undef EACH_CHAPTER
-#define EACH_CHAPTER(id) {#id, &gpu_chapter_##id},
-static const Known chapters[] = {
-#include "chapters.inc"
-};
-
-#define EACH_STEP(id) extern const Chapter gpu_chapter_##id;
 #include "steps.inc"
-#undef EACH_STEP
-#define EACH_STEP(id) {#id, &gpu_chapter_##id},
-static const Known steps[] = {
-#include "steps.inc"
-};
-
-/* The patches that plans name. The program without them is built in a minute. */
-#define EACH_PATCH(id)                                              \
-    extern const Chapter gpu_experiment_##id __attribute__((weak)); \
-    extern const Chapter gpu_exercise_##id __attribute__((weak));
 #include "patches.inc"
-#undef EACH_PATCH
-#define EACH_PATCH(id) {#id, &gpu_experiment_##id}, {#id, &gpu_exercise_##id},
-static const Known patches[] = {
+#undef EACH
+#define EACH(id, symbol) {#id, &gpu_##symbol},
+static const struct {
+    const char *name;
+    const Chapter *chapter;
+} known[] = {
+#include "chapters.inc"
+#include "steps.inc"
 #include "patches.inc"
 };
 
@@ -159,29 +148,22 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
     return 1;
 }
 
-/* The chapter of this number, the step of this number (08.2), or the patch of this name: linked or not, but known. */
+/* The chapter of this number (08), the step of this number (08.2), or the patch of this name: linked or not, but
+ * known. */
 static int find_chapter(const char *name, Row *row) {
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        if (strlen(name) == 4 && name[2] == '.' && strncmp(steps[i].name, name, 2) == 0 &&
-            steps[i].name[3] == name[3]) {
-            row->chapter = steps[i].chapter;
-            return 1;
+    const size_t length = strlen(name);
+    int found = 0;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const char *of = known[i].name;
+        int is_it = length == 2 ? !found && strncmp(of, name, 2) == 0 && !isdigit((unsigned char)of[3])
+                    : length == 4 && name[2] == '.' ? strncmp(of, name, 2) == 0 && of[3] == name[3] && of[4] == '_'
+                                                    : strcmp(of, name) == 0;
+        if (is_it) {
+            row->chapter = known[i].chapter ? known[i].chapter : row->chapter;
+            found = 1;
         }
     }
-    for (size_t i = 0; i < sizeof chapters / sizeof chapters[0]; i++) {
-        if (strlen(name) == 2 && strncmp(chapters[i].name, name, 2) == 0) {
-            row->chapter = chapters[i].chapter;
-            return 1;
-        }
-    }
-    int known = 0;
-    for (size_t i = 0; i < sizeof patches / sizeof patches[0]; i++) {
-        if (strcmp(patches[i].name, name) == 0) {
-            row->chapter = patches[i].chapter ? patches[i].chapter : row->chapter;
-            known = 1;
-        }
-    }
-    return known;
+    return found;
 }
 
 static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {

@@ -159,39 +159,6 @@ static void test_threads(Gemm09 *handle, const char *name) {
            diag("%d", wrong));
 }
 
-/* A plan is the number of a kernel: a launch with it has the bits of the launch that found it. */
-static void test_plan(Gemm09 *handle) {
-    char text[GEMM09_TEXT_BYTES];
-    cudaStream_t stream = new_stream(cudaStreamNonBlocking);
-    void *workspace = new_workspace();
-    int failed = 0, wrong = 0;
-    for (int i = 0; i < SHAPES; i++) {
-        void *c = allocated(shape[i].bytes, 0xff);
-        Gemm09Problem p = problem_of(i, c, workspace, stream);
-        failed += gemm09_plan(handle, &p, text, sizeof text) != GEMM09_OK || p.plan < 1;
-        must(cudaStreamSynchronize(stream), "the launch with a plan");
-        Shape planned = {.expected = copied(c, shape[i].bytes), .bytes = shape[i].bytes};
-        diag("%d x %d x %d: plan %d, %s bits of the formula's choice", shapes[i][0], shapes[i][1], shapes[i][2], p.plan,
-             same(c, &shape[i]) ? "the" : "other than the");
-        must(cudaMemsetAsync(c, 0xff, shape[i].bytes, stream), "cudaMemsetAsync");
-        failed += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
-        must(cudaStreamSynchronize(stream), "a launch with the plan");
-        wrong += !same(c, &planned);
-        free(planned.expected);
-        release(c);
-    }
-    (void)(ok(failed == 0, "plans are made, and launched") || diag("%s", text));
-    is_int(wrong, 0, "launches with them have the bits that they were made with");
-    Gemm09Problem p = problem_of(0, workspace, workspace, stream);
-    cudaGraph_t graph;
-    must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
-    is_int(gemm09_plan(handle, &p, text, sizeof text), GEMM09_BAD_ARGUMENT, "no plan while a stream is captured");
-    must(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-    ok(p.plan == 0 && strstr(text, "stream is being captured") == text, "... said: %s", text);
-    release(workspace);
-    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
-}
-
 static float value_of(uint16_t bits) {
     uint32_t whole = (uint32_t)bits << 16;
     float value;
@@ -259,6 +226,10 @@ static void test_graph(Gemm09 *handle) {
         p = problem_of(0, other_c, other_workspace, other);
         not_beside += gemm09_launch(handle, &p, text, sizeof text) != GEMM09_OK;
     }
+    Gemm09Problem p = problem_of(0, c[0], workspace, stream);
+    Gemm09Status status = gemm09_plan(handle, &p, text, sizeof text);
+    ok(status == GEMM09_BAD_ARGUMENT && p.plan == 0 && strstr(text, "stream is being captured") == text,
+       "no plan while a stream is captured: %s", text);
     cudaError_t error = cudaStreamEndCapture(stream, &graph);
     (void)(ok(failed == 0 && error == cudaSuccess, "captured in the global mode") ||
            diag("%s; %s", text, cudaGetErrorString(error)));
@@ -286,8 +257,8 @@ static void test_graph(Gemm09 *handle) {
     must(cudaStreamDestroy(stream), "cudaStreamDestroy");
     stream = new_stream(cudaStreamDefault);
     must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
-    Gemm09Problem p = problem_of(0, c[0], workspace, NULL);
-    Gemm09Status status = gemm09_launch(handle, &p, text, sizeof text);
+    p = problem_of(0, c[0], workspace, NULL);
+    status = gemm09_launch(handle, &p, text, sizeof text);
     cudaStreamEndCapture(stream, &graph);
     is_int(status, GEMM09_CUDA_FAILED, "what the driver refuses has a status");
     contains(text, "cudaErrorStreamCapture", "... and its name in the text");
@@ -392,7 +363,6 @@ int main(void) {
     }
     test_threads(handle, "one handle");
     test_threads(NULL, "a handle each");
-    test_plan(handle);
     test_every_kernel(handle);
     test_graph(handle);
     test_devices(handle);

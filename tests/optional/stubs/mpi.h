@@ -1,7 +1,7 @@
 /* mpi.h - a stub: an MPI of one process, with the types and functions that the programs of several processes call, as
- * MPI 4 declares them. optional.t compiles those programs against it where there is no MPI, and runs what they do
- * before they need a GPU. A function that a program calls and that is not here fails the test: add it, from the
- * standard. */
+ * MPI 4 declares them. make test compiles those programs against it, with CUDA's headers, and optional.t runs what
+ * they do before they need a GPU. A function that a program calls and that is not here fails the build: add it, from
+ * the standard. */
 #ifndef STUB_MPI_H
 #define STUB_MPI_H
 
