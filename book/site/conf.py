@@ -4,33 +4,28 @@ import json
 import logging
 import os
 import re
+import sys
 
 import jieba
 from docutils import nodes
 from sphinx.search.zh import SearchChinese
-from sphinx.transforms import SphinxTransform
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, here)
+sys.dont_write_bytecode = True
+import pages  # noqa: E402, which is next to this file
+
 zh = tags.has("zh")  # noqa: F821, which Sphinx defines
 other = "en" if zh else "zh"
-
-
-
-def front_title():
-    path = os.path.join(here, "..", "README.zh.md") if zh else os.path.join(here, "..", "..", "README.md")
-    with open(path, encoding="utf-8") as file:
-        return file.readline().lstrip("# ").strip()
-
-
-project = front_title()
+project = pages.title("zh" if zh else "en", "index", whole=True)
 language = "zh_CN" if zh else "en"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "pages"]
 smartquotes = False
 highlight_language = "none"
 pygments_style = "tango"
 templates_path = ["_templates"]
 
-# The pages are GitHub's Markdown: what MyST adds to it is off, and links are as the stage made them.
+# The pages are GitHub's Markdown: what MyST adds to it is off, and links are as pages.py makes them.
 myst_all_links_external = True
 myst_heading_anchors = 6
 myst_disable_syntax = ["myst_block_break", "myst_line_comment", "myst_role", "myst_target"]
@@ -67,41 +62,17 @@ SearchChinese.js_splitter_code = open(os.path.join(here, "split_zh.js"), encodin
 jieba.setLogLevel(logging.WARNING)
 
 
-class Anchors(SphinxTransform):
-    """GitHub's anchor of a heading comes first, so that the contents and the headings' own links name it."""
-
-    default_priority = 701  # MyST adds the anchors at 700
-
-    def apply(self):
-        for section in self.document.findall(nodes.section):
-            if section.get("slug") in section["ids"]:
-                section["ids"].remove(section["slug"])
-                section["ids"].insert(0, section["slug"])
-
-
-def add_context(app, pagename, templatename, context, doctree):
+def add_context(app, name, templatename, context, doctree):
     """The same page in the other language, or that language's front page; the stepping pages; English pages."""
-    build = os.path.dirname(app.srcdir)
-    staged = {language: os.path.join(build, "src-" + language) for language in ("en", "zh")}
-    up = "../" * pagename.count("/")
-    name = next((n for n in (pagename, "index") if os.path.exists(os.path.join(staged[other], n + ".md"))), None)
-    if name:
-        context["other_language"] = {"url": f"{up}../{other}/{name}.html", "text": "English" if zh else "中文"}
-    if os.path.exists(os.path.join(build, "steps", "index.html")):
+    up = "../" * name.count("/")
+    there = name if name in pages.PAGES[other] else "index"
+    context["other_language"] = {"url": f"{up}../{other}/{there}.html", "text": "English" if zh else "中文"}
+    if os.path.exists(f"{app.site}/steps/index.html"):
         query = "?lang=zh" if zh else ""
         context["steps"] = [(f"{up}../steps/index.html{query}", "逐步执行" if zh else "Step through it")]
     if zh:
-        context["english"] = [
-            (f"{up}../en/{name}.html", title)
-            for name, title in english_titles(staged["en"])
-            if not os.path.exists(os.path.join(staged["zh"], name + ".md"))
-        ]
-
-
-def english_titles(staged):
-    """The pages of the English sidebar with their titles there."""
-    with open(os.path.join(staged, "index.md"), encoding="utf-8") as file:
-        return [(name, title) for title, name in re.findall(r"^([^<\n]+) <([^/>][^>]*)>$", file.read(), re.M)]
+        context["english"] = [(f"{up}../en/{name}.html", title) for _, entries in pages.sidebar("en")
+                              for title, name in entries if name not in pages.PAGES["zh"]]
 
 
 def add_words(app):
@@ -133,6 +104,5 @@ def write_texts(app, exception):
 def setup(app):
     if zh:
         add_words(app)
-    app.add_transform(Anchors)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", write_texts)

@@ -8,46 +8,7 @@ cd "$top" || exit 1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# ---- the pages are laid out: this needs perl alone
-mkdir "$scratch/book"
-[ ! -e build/book/steps/index.html ] || cp -R build/book/steps "$scratch/book/"
-said=$(book/site/stage "$scratch/book" 2>&1)
-ok $? "every link of a page leads to a page or a file" || explain "$said"
-is "$said" "" "and nothing is said"
-
-mkdir -p "$scratch/tree/part" "$scratch/tree/tests"
-ln -s "$top/tests/book" "$scratch/tree/tests/book"
-# staged TEXT: what becomes of it as the front page, beside part/README.md, part/README.zh.md and part/a.h
-staged() {
-    printf '%s\n' "$1" >"$scratch/tree/README.md"
-    printf '# Part\n\n## One heading\n' >"$scratch/tree/part/README.md"
-    printf '# 部分\n\n第一行\n第二行 [上](../README.md) [头](README.md#one-heading)\n\n## 标题\n' >"$scratch/tree/part/README.zh.md"
-    printf '# 首页\n\n[部分](part/README.md#one-heading)\n' >"$scratch/tree/book.zh.md"
-    printf 'int a;\n' >"$scratch/tree/part/a.h"
-    (cd "$scratch/tree" && "$top/book/site/stage" ../staged 2>&1 && cat ../staged/src-en/index.md)
-}
-said=$(staged '# Front
-[a](part/) [b](part/README.md#one-heading) [c](part/a.h) [d](#front) [e](https://example.org) `[f](none)`')
-like "$said" '\[a\]\(part/index.html\) \[b\]\(part/index.html#one-heading\) \[c\]\(source/part/a.h.html\) \[d\]\(#front\) \[e\]\(https://example.org\) `\[f\]\(none\)`' \
-    "links become those of the site"
-like "$(cat "$scratch/staged/extra/source/part/a.h.html")" 'part/a.h</title>.*int a;' "a file that is linked gets a page"
-like "$(cat "$scratch/staged/src-zh/part/index.md")" '第一行第二行 \[上\]\(../../en/index.html\) \[头\]\(../../en/part/index.html#one-heading\)' \
-    "a Chinese page leads to English ones, and a line's end between Chinese characters is none"
-like "$(cat "$scratch/staged/src-zh/book.md")" '\[部分\]\(part/index.html#标题\)' "and to its sister, at the same heading"
-like "$(staged '[a](part/none.h)')" 'README.md: \(part/none.h\): there is no such file' "a link that leads nowhere is named"
-mkdir -p "$scratch/staged/steps"
-[[ $(staged '<!-- step: none -->') != *step* ]]
-ok $? "a stepping page that does not exist leaves no trace"
-: >"$scratch/staged/steps/some.js"
-like "$(staged '<!-- step: some -->')" '<div class="step" data-step="some"></div>.*<script src="../steps/step_words.js">.*<script src="../steps/step.js">' "one that does has its place"
-
-mkdir -p "$scratch/tree/01_part" "$scratch/tree/build/one"
-: >"$scratch/tree/build/one/01_part.cu"
-printf '# 01\n\nText\n' >"$scratch/tree/01_part/README.md"
-staged '# Front' >/dev/null
-like "$(cat "$scratch/staged/src-en/01_part/index.md")" '# 01.*<p class="one">.*<a href="../one/01_part.cu" download>.*Text' "a chapter's page offers the chapter in one file"
-ok "$(test -e "$scratch/staged/extra/one/01_part.cu"; echo $?)" "and the file is there"
-rm -r "$scratch/tree/build"
+mkdir -p "$scratch/tree" "$scratch/book"
 
 # ---- what is missing is said in one line: a Python that is too old, without venv, without a network
 mkdir "$scratch/bin"
@@ -108,9 +69,39 @@ if ! python=$(book/site/build --python 2>&1); then
     skip "the site" "$python"
     done_testing
 fi
+
+# A small one: a chapter in two languages, with a step, in one file, and with a header that it links to.
+mkdir -p "$scratch/part" && cd "$scratch/part" || exit 1
+mkdir -p book tests/book build/one 01_part out/steps
+cp -r "$top/book/site" book/
+cp "$top/tests/book/Markdown.pm" tests/book/
+[ ! -e "$top/build/venv" ] || ln -s "$top/build/venv" build/venv
+touch build/one/01_part.cu out/steps/some.js
+printf 'int a; /* < */\n' >01_part/a.h
+printf '# Glossary\n\n| barrier | 屏障 |\n| --- | --- |\n' >book/glossary.md
+printf '# Front\n\n[a](01_part/) `[f](none)`\n' >README.md
+printf '# 首页\n\n[一](../01_part/README.zh.md)\n' >book/README.zh.md
+printf '# 01: Part\n\n[b](README.md#one-heading) [c](a.h)\n\n## One heading\n\n<!-- step: some -->\n\n<!-- step: none -->\n' >01_part/README.md
+printf '# 01\n\n第一行\n第二行\n[上](../README.md)\n\n## 标题\n' >01_part/README.zh.md
+said=$(book/site/build out 2>&1)
+is "$? $(grep -v '^  SPHINX ' <<<"$said")" "0 " "a small site is built" || explain "$said"
+part=$(cat out/en/01_part/index.html)
+like "$part" 'href="index.html#one-heading">b</a>.*href="../source/01_part/a.h.html">c</a>' "links become those of the site"
+like "$part" '<h1>01: Part.*<p class="one">.*<a href="../one/01_part.cu" download>' "a chapter's page offers the chapter in one file"
+like "$part" '<div class="step" data-step="some"></div>.*<script src="../../steps/step.js">' "a step that there is has its place"
+[[ $part != *data-step=\"none\"* ]]
+ok $? "one that there is not leaves no trace"
+like "$(cat out/zh/01_part/index.html)" '第一行第二行<a [^>]*href="../../en/index.html">上' "a line's end between Chinese characters is none"
+like "$(cat out/en/source/01_part/a.h.html)" 'a.h</title>.*int a; <i>/\* &lt; \*/</i>' "a file that is linked gets a page"
+printf '# Front\n\n[a](01_part/none.h)\n' >README.md
+said=$(book/site/build out 2>&1)
+like "$?:$said" '^1:.*\(01_part/none.h\): there is no such file' "a link that leads nowhere is an error"
+cd "$top" || exit 1
+
+# All pages.
+[ ! -e build/book/steps/index.html ] || cp -R build/book/steps "$scratch/book/"
 said=$(book/site/build "$scratch/book" 2>&1)
-ok $? "the site is built"
-is "$(printf '%s\n' "$said" | grep -v '^  SPHINX ')" "" "without a warning"
+is "$? $(grep -v '^  SPHINX ' <<<"$said")" "0 " "the site is built, without a warning" || explain "$said"
 size=$(du -sb "$scratch/book" | cut -f1)
 ok $((size > 15000000)) "it has at most 15 MB: $size bytes"
 if [ -z "$chromium" ]; then
