@@ -42,9 +42,7 @@ RIGHT_IN(split, RIGHT_SPLIT);         /* relaxed, between fences */
 RIGHT_IN(split, RIGHT_SPLIT_ACQ_REL); /* the counter is acq_rel */
 RIGHT_IN(split, RIGHT_SPLIT_STORES);  /* parts by ordinary stores instead */
 WRONG_IN(split, SPLIT_NO_BARRIER, GLOBAL_CONFLICT);
-WRONG_IN(split, SPLIT_STORES_NO_BARRIER, GLOBAL_CONFLICT);
 WRONG_IN(split, SPLIT_NO_FENCE, GLOBAL_CONFLICT);
-WRONG_IN(split, SPLIT_STORES_NO_FENCE, GLOBAL_CONFLICT);
 WRONG_IN(split, SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT);
 RIGHT_IN(split, RIGHT_SPLIT_RESET); /* who comes last sets the counter to zero by an ordinary store */
 WRONG_IN(split, SPLIT_RESET_BY_FIRST, GLOBAL_CONFLICT);
@@ -55,14 +53,12 @@ RIGHT_IN(flags, RIGHT_FLAGS_FENCES);
 RIGHT_IN(flags, RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
 WRONG_IN(flags, FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
-WRONG_IN(flags, FLAGS_NO_BARRIER, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
 WRONG_IN(flags, FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT);   /* ... copies it to another word */
 /* all CTAs synchronise, again and again */
 RIGHT_IN(grid_barrier, RIGHT_GRID_BARRIER);
-WRONG_IN(grid_barrier, GRID_BARRIER_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(grid_barrier, GRID_BARRIER_ONE_THREAD,
          GLOBAL_CONFLICT);                               /* the others do not wait for the thread that synchronises */
 WRONG_IN(grid_barrier, GRID_BARRIER_TOO_MANY, LIVELOCK); /* CTAs for the SMs */
@@ -85,24 +81,18 @@ RIGHT_IN(tma_store, RIGHT_TMA_STORE);
 RIGHT_IN(tma_store, RIGHT_TMA_STORE_FLAG);
 WRONG_IN(proxies, NO_PROXY, PROXY_FENCE);
 WRONG_IN(proxies, PROXY_SHARED_ONLY, PROXY_FENCE);
-WRONG_IN(proxies, PROXY_FLAG_NONE, PROXY_FENCE);
-WRONG_IN(proxies, PROXY_ISSUER_EARLY, PROXY_FENCE); /* before the barrier */
 WRONG_IN(proxies, STORE_UNDER_LOAD, GLOBAL_CONFLICT);
 WRONG_IN(tma_store, TMA_STORE_READ_ONLY, GLOBAL_CONFLICT); /* waits for the reads of shared memory alone */
 WRONG_IN(tma_store, TMA_STORE_OVER_STORES, PROXY_FENCE);
 WRONG_IN(tma_store, TMA_STORE_TURN, GLOBAL_CONFLICT); /* CTAs store to one place in turn, and wait for the reads */
 RIGHT_IN(tma_store, RIGHT_TMA_ADDS);                  /* of all CTAs to one place */
 RIGHT_IN(tma_store, RIGHT_TMA_ADD);                   /* onto what the store has left */
-WRONG_IN(tma_store, TMA_ADD_EARLY, GLOBAL_CONFLICT);  /* when the store has read shared memory alone */
 /* atomics on shared memory */
 RIGHT_IN(shared_atomics, RIGHT_SHARED_ATOMIC);
 RIGHT_IN(shared_fences, RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */
-WRONG_IN(shared_fences, SHARED_FENCE_NONE, RACE_RAW);
 WRONG_IN(shared_fences, SHARED_FENCE_BEFORE, RACE_RAW); /* none after */
-WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_INIT_SYNC, RACE_RAW);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_SYNC, RACE_RAW);
 WRONG_IN(shared_atomics, SHARED_ATOMIC_THEN_STORE, RACE_WAR);
-WRONG_IN(shared_atomics, SHARED_ATOMIC_AND_LOAD, RACE_RAW);
 /* cluster launch control: a CTA takes over those that have not started. beyond/15_pair has the rest */
 RIGHT_IN(control, RIGHT_CONTROL);
 WRONG_IN(control, READ_WITHOUT_WAIT, RACE_RAW);
@@ -118,26 +108,21 @@ WRONG_CASE(OVERLAP_NO_WAIT, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_ONE_NO_BARRIER, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_WRITES_EARLY, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_COUNTS_EARLY, LAUNCH_OVERLAP);
-WRONG_CASE(OVERLAP_LATE_WAIT, LAUNCH_OVERLAP);
 
 DEVICE int split(Shared *s, const Params *p, int block, int thread) {
-    int stores = BUG(RIGHT_SPLIT_STORES) || BUG(SPLIT_STORES_NO_BARRIER) || BUG(SPLIT_STORES_NO_FENCE);
+    int stores = BUG(RIGHT_SPLIT_STORES);
     if (stores) {
         p->part[block * THREADS + thread] = thread + block;
     } else {
         atomicAdd(&p->sum[thread], (float)(thread + block));
     }
-    if (!BUG(SPLIT_NO_BARRIER) && !BUG(SPLIT_STORES_NO_BARRIER)) {
-        __syncthreads();
-    }
+    LEAVES_OUT(SPLIT_NO_BARRIER, __syncthreads());
     if (thread == 0) {
         int before;
         if (BUG(RIGHT_SPLIT_ACQ_REL)) {
             before = global_add(acq_rel, p->word, 1);
         } else {
-            if (!BUG(SPLIT_NO_FENCE) && !BUG(SPLIT_STORES_NO_FENCE)) {
-                __threadfence();
-            }
+            LEAVES_OUT(SPLIT_NO_FENCE, __threadfence());
             before = atomicAdd(p->word, 1);
             LEAVES_OUT(SPLIT_NO_ACQUIRE, __threadfence());
         }
@@ -165,7 +150,7 @@ DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
     int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
     int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED) || BUG(FLAGS_CHAIN_BROKEN);
     p->part[block * THREADS + thread] = block + thread;
-    LEAVES_OUT(FLAGS_NO_BARRIER, __syncthreads());
+    __syncthreads();
     if (thread == 0) {
         if (fences) {
             __threadfence();
@@ -209,18 +194,13 @@ DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
 }
 
 DEVICE int grid_barrier(Shared *s, const Params *p, int block, int thread) {
-    int right = 1, ctas = (int)gridDim.x, relaxed_only = BUG(GRID_BARRIER_RELAXED);
+    int right = 1, ctas = (int)gridDim.x;
     for (int round = 1; round <= ROUNDS; round++) {
         p->part[block * THREADS + thread] = round * (block + thread);
         __syncthreads();
         if (thread == 0) {
-            if (relaxed_only) {
-                global_add(relaxed, p->word, 1);
-            } else {
-                global_add(release, p->word, 1);
-            }
-            while ((relaxed_only ? global_load(relaxed, p->word) : global_load(acquire, p->word)) <
-                   (2 * round - 1) * ctas) {
+            global_add(release, p->word, 1);
+            while (global_load(acquire, p->word) < (2 * round - 1) * ctas) {
             }
         }
         LEAVES_OUT(GRID_BARRIER_ONE_THREAD, __syncthreads());
@@ -311,7 +291,7 @@ DEVICE int load(Shared *s, const Params *p, int from, int thread) {
 }
 
 DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
-    int by_flag = BUG(RIGHT_PROXY_FLAG_WRITERS) || BUG(RIGHT_PROXY_FLAG_ISSUER) || BUG(PROXY_FLAG_NONE);
+    int by_flag = BUG(RIGHT_PROXY_FLAG_WRITERS) || BUG(RIGHT_PROXY_FLAG_ISSUER);
     int from = by_flag ? (block + 1) % GRID : block;
     if (thread == 0) {
         mbarrier_init(&s->full, 1, 1);
@@ -324,8 +304,7 @@ DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
         fence_proxy_async();
     } else if (BUG(RIGHT_PROXY_ALL)) {
         fence_proxy_async_all();
-    } else if (!BUG(NO_PROXY) && !BUG(PROXY_FLAG_NONE) && !BUG(RIGHT_PROXY_ISSUER) && !BUG(RIGHT_PROXY_FLAG_ISSUER) &&
-               (!BUG(PROXY_ISSUER_EARLY) || thread == 0)) {
+    } else if (!BUG(NO_PROXY) && !BUG(RIGHT_PROXY_ISSUER) && !BUG(RIGHT_PROXY_FLAG_ISSUER)) {
         fence_proxy_async_global();
     }
     __syncthreads();
@@ -342,7 +321,7 @@ DEVICE int proxies(Shared *s, const Params *p, int block, int thread) {
 
 DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
     int by_flag = BUG(RIGHT_TMA_STORE_FLAG), from = by_flag ? (block + 1) % GRID : block, right = 1;
-    int adds = BUG(RIGHT_TMA_ADD) || BUG(TMA_ADD_EARLY);
+    int adds = BUG(RIGHT_TMA_ADD);
     const int one = 0x3f80, twice = 0x80; /* the bits of 1.0; what twice a number has more */
     for (int i = thread; i < ROWS * COLS; i += THREADS) {
         s->box[i] = (bf16)(one + (BUG(RIGHT_TMA_ADDS) ? 0 : block + i));
@@ -361,10 +340,6 @@ DEVICE int tma_store(Shared *s, const Params *p, int block, int thread) {
         bulk_commit_group();
         if (BUG(RIGHT_TMA_ADD)) {
             bulk_wait_group(0);
-        } else if (BUG(TMA_ADD_EARLY)) {
-            bulk_wait_group_read(0);
-        }
-        if (adds) {
             tma_reduce_add_2d(&p->map, s->box, 0, block * ROWS);
             bulk_commit_group();
         }
@@ -391,16 +366,15 @@ DEVICE int shared_atomics(Shared *s, const Params *p, int block, int thread) {
     if (thread < 16) {
         s->bin[thread] = 0;
     }
-    LEAVES_OUT(SHARED_ATOMIC_NO_INIT_SYNC, __syncthreads());
+    __syncthreads();
     atomicAdd(&s->bin[thread % 16], thread);
     atomicAdd(&s->bin[thread / 16], 1);
     if (BUG(SHARED_ATOMIC_THEN_STORE) && thread == 40) {
         s->bin[3] = 0;
     }
-    int seen = BUG(SHARED_ATOMIC_AND_LOAD) && thread == 40 ? s->bin[5] : 0;
     LEAVES_OUT(SHARED_ATOMIC_NO_SYNC, __syncthreads());
     int bin = thread % 16, sum = bin * (THREADS / 16) + 16 * 6 + (bin < THREADS / 16 ? 16 : 0);
-    return s->bin[bin] == sum || seen || BUG(SHARED_ATOMIC_NO_SYNC) || BUG(SHARED_ATOMIC_THEN_STORE);
+    return s->bin[bin] == sum || BUG(SHARED_ATOMIC_NO_SYNC) || BUG(SHARED_ATOMIC_THEN_STORE);
 }
 
 /* A warp waits for what the other has stored. */
@@ -411,7 +385,7 @@ DEVICE int shared_fences(Shared *s, const Params *p, int block, int thread) {
     __syncthreads();
     if (thread == 32) {
         s->value = 7;
-        LEAVES_OUT(SHARED_FENCE_NONE, __threadfence());
+        __threadfence();
         atomicAdd(&s->count, 1);
     } else if (thread == 0) {
         while (atomicAdd(&s->count, 0) == 0) {
@@ -470,12 +444,11 @@ static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(cons
             grid_dependency_wait();
         }
         ADDS(RIGHT_OVERLAP_ONE, __syncthreads());
-    } else if (!BUG(OVERLAP_NO_WAIT) && !BUG(OVERLAP_LATE_WAIT) && !BUG(RIGHT_OVERLAP_NOT) && !BUG(RIGHT_OVERLAP_END)) {
+    } else if (!BUG(OVERLAP_NO_WAIT) && !BUG(RIGHT_OVERLAP_NOT) && !BUG(RIGHT_OVERLAP_END)) {
         grid_dependency_wait();
     }
     LEAVES_OUT(RIGHT_OVERLAP_END, grid_dependency_launch());
     out[id] = in[id] + 1 + other;
-    ADDS(OVERLAP_LATE_WAIT, grid_dependency_wait());
 }
 KERNEL_ENTRY(launch_kernel_pair, Params);
 

@@ -104,23 +104,11 @@ IN(RIGHT_32X128B, NULL, COPY_BY(32X128B));
 IN(RIGHT_4X256B, NULL, COPY_BY(4X256B), .adds = 1);
 IN(RIGHT_PAIR_64X128B_01_23, NULL, COPY_BY(64X128B_01_23), PAIR(256));
 
-IN(NO_WAIT_LD, "RACE_WAR", TWICE);             /* cutlass#3652, flashinfer#5335 */
-IN(NO_WAIT_ST, "^RACE_WAW", TWICE, .adds = 1); /* cutlass#3653, cutlass#2687 */
 IN(NO_COMMIT_WAIT, "RACE_RAW", TWICE);
 IN(NO_EMPTY_WAIT, "RACE_WAR", TWICE);
-IN(NO_FENCE_AFTER_COMMIT, "TCGEN05_FENCE", TWICE);
-IN(NO_FENCE_AFTER_LOADS, "TCGEN05_FENCE", TWICE);
-IN(NO_FENCE_BEFORE, "TCGEN05_FENCE", TWICE);
 IN(FENCE_BEFORE_TOO_EARLY, "TCGEN05_FENCE", TWICE);
-IN(FENCE_AFTER_TOO_EARLY, "TCGEN05_FENCE", TWICE);
-IN(COMMIT_BY_OTHER_THREAD, "RACE_RAW", TWICE);
 IN(NO_COMMIT, "DEADLOCK", TWICE);
 IN(OTHER_SHAPE, "RACE_WAW", TWICE, .third = 12 << 17); /* of the second half of k: not in order with the first */
-IN(OTHER_SUMS, "RACE_WAW", .a = MATRIX_F16, .b = MATRIX_F16, .third = TCGEN05_D_IN_FP32);
-IN(ACCUMULATE_FIRST, "UNINIT_TENSOR", TWICE);
-IN(FEW_COLUMNS_LOADED_UNWRITTEN, "UNINIT_TENSOR", TWICE, .at_load = 8);
-IN(OLD_COLUMNS_LOADED, "UNINIT_TENSOR", TWICE); /* written before they were freed and allocated again */
-IN(OPERAND_OVERWRITTEN, "RACE_WAR", TWICE);
 IN(NO_PROXY_FENCE, "PROXY_FENCE", TWICE);
 IN(ADDRESS_UNPUBLISHED, "RACE_RAW", TWICE); /* TIRx-kernels#7, cutlass#2835 */
 IN(ALLOC_48, "TMEM_ALLOC", TWICE);
@@ -130,8 +118,6 @@ IN(ALLOC_AFTER_RELINQUISH, "TMEM_ALLOC", TWICE);
 IN(NOT_FREED, "TMEM_FREE", TWICE);
 IN(FREED_TWICE, "TMEM_FREE", TWICE);
 IN(HALF_FREED, "TMEM_FREE", TWICE);
-IN(FREED_BEFORE_WAIT_LD, "RACE_WAR", TWICE);
-IN(OTHER_QUARTER, "TMEM_ADDRESS", TWICE);
 IN(ADDRESSES_DIFFER, "TMEM_ADDRESS", TWICE);
 IN(PAST_ALLOCATION, "TMEM_ADDRESS", TWICE, .at_load = COLUMNS - N + 8);
 IN(LOADED_X12, "TMEM_ADDRESS", TWICE, .num = 12); /* neither one instruction nor several */
@@ -139,9 +125,6 @@ IN(D_PAST_ALLOCATION, "TMEM_ADDRESS", TWICE, .at_d = COLUMNS - N + 8);
 IN(D_FROM_LANE_16, "TMEM_ADDRESS", TWICE, .at_d = 16 << 16);
 IN(HOPPERS_DESCRIPTOR, "TCGEN05_DESCRIPTOR", TWICE, HOPPERS);
 IN(DESCRIPTOR_OUTSIDE, "TCGEN05_DESCRIPTOR", TWICE, OUTSIDE);
-IN(N_40, "TCGEN05_DESCRIPTOR", TWICE, .shape = 13 << 17);
-IN(TYPES_DIFFER, "TCGEN05_DESCRIPTOR", TWICE, .shape = 1 << 10);
-IN(ALLOC_BY_HALF_A_WARP, "CONVERGENCE", TWICE);
 
 IN(ALLOC_BEFORE_CLUSTER_SYNC, "CLUSTER_START", PAIR(256)); /* cutlass#3316, DeepGEMM#292, triton#8874, tilelang#2644 */
 IN(ALLOC_BY_ONE, "DEADLOCK", PAIR(256));
@@ -154,34 +137,24 @@ IN(NO_PAIR, "CTA_GROUP", PAIR(256));
 IN(COMMIT_TO_NOBODY, "CLUSTER_RANK", PAIR(256), .told = 7);
 IN(PAIR_M_64, "TCGEN05_DESCRIPTOR", PAIR(64));
 IN(SUMS_TOLD_TO_ONE, "DEADLOCK", PAIR(256), .told = 1);
-IN(RELEASED_TO_THE_OWN_CTA, "TCGEN05_FENCE", TWICE, PAIR(256)); /* cutlass#3643 */
 IN(ACQUIRED_FROM_THE_OWN_CTA, "TCGEN05_FENCE", TWICE, PAIR(256));
-IN(NO_FENCE_BEFORE_IN_THE_PEER, "TCGEN05_FENCE", TWICE, PAIR(256));
 IN(NO_WAIT_LD_IN_THE_PEER, "RACE_WAR", TWICE, PAIR(256));
 
 IN(A_NOT_WAITED_FOR, "RACE_RAW", IN_TENSOR);
 IN(A_WITHOUT_FENCE_BEFORE, "TCGEN05_FENCE", IN_TENSOR);
-IN(A_WITHOUT_FENCE_AFTER, "TCGEN05_FENCE", IN_TENSOR);
-IN(A_HALF_WRITTEN, "UNINIT_TENSOR", IN_TENSOR);
 IN(A_OVERWRITTEN, "RACE_WAR", IN_TENSOR);
 IN(A_OVERWRITTEN_BY_D, "RACE_WAR", IN_TENSOR); /* that lies in another product's accumulator, as attention's P in S */
-IN(A_FROM_LANE_32, "TMEM_ADDRESS", IN_TENSOR, .at_a = 32 << 16);
 IN(A_IN_THE_OTHER_HALF, "TMEM_ADDRESS", IN_TENSOR, .m = 64, .upper = 1, .at_a = -(16u << 16));
 IN(A_PAST_ALLOCATION, "TMEM_ADDRESS", IN_TENSOR, .at_a = COLUMNS - AT_A - 4);
 IN(A_M_MAJOR, "TCGEN05_DESCRIPTOR", IN_TENSOR, .shape = 1 << 15);
 IN(A_OF_6_BITS, "TCGEN05_DESCRIPTOR", IN_TENSOR, F8(E2M3_IN_8, E4M3));
-IN(A_STORED_BY_ONE, "UNINIT_TENSOR", IN_TENSOR, PAIR(256));
 IN(A_STORED_ONCE_M128, "UNINIT_TENSOR", IN_TENSOR, PAIR(128)); /* the lower lanes multiply the other columns */
-IN(BARRIER_OF_ONE_BEHIND_A, "RACE_RAW", IN_TENSOR, PAIR(256));
 IN(OTHER_LANES_LOADED, "UNINIT_TENSOR", IN_TENSOR, .m = 64, .upper = 1, .registers = TCGEN05_16X64B);
 IN(LOADED_X3, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .num = 3);
 IN(LOADED_FROM_LANE_8, "TMEM_ADDRESS", IN_TENSOR, .registers = TCGEN05_16X64B, .at_load = 8 << 16);
-IN(LOADED_16X32BX2_PACKED, "TMEM_ADDRESS", IN_F16(F16), .registers = TCGEN05_16X32BX2);
 IN(M_MAJOR_OVERWRITTEN, "RACE_WAR", F8(E4M3, E4M3), .m_major = 1);
-IN(F6_M_MAJOR, "TCGEN05_DESCRIPTOR", F8(E2M3_IN_8, E4M3), .m_major = 1);
 IN(F4_N_MAJOR, "TCGEN05_DESCRIPTOR", OF_4(MXF4), .shape = 1 << 16);
 IN(N_MAJOR_24, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .m = 64, .shape = 1 << 16 ^ 11 << 17);
-IN(F8_OF_NO_TYPE, "TCGEN05_DESCRIPTOR", F8(E4M3, E4M3), .shape = 2 << 7);
 IN(SUMS_OF_BF16_IN_F16, "TCGEN05_DESCRIPTOR", IN_F16(BF16));
 IN(COMMIT_OF_A_PAIR, "CTA_GROUP", F8(E4M3, E4M3), .told = 1); /* tilelang#2287 */
 IN(COPIED_BY_OTHER_THREAD, "RACE_RAW", .from = COPIED);
@@ -195,14 +168,11 @@ IN(COPY_FROM_OUTSIDE, "TCGEN05_DESCRIPTOR", COPY_BY(128X256B), OUTSIDE);
 IN(COPY_SOURCE_OVERWRITTEN, "RACE_WAR", COPY_BY(128X256B));
 IN(BARRIER_OF_ONE_BEHIND_ROWS, "RACE_RAW", COPY_BY(128X256B), PAIR(256)); /* cutlass#3647 */
 IN(SCALES_OF_A_NOT_COPIED, "UNINIT_TENSOR", MXF8);
-IN(SCALES_NOT_COPIED, "UNINIT_TENSOR", MXF8);
-IN(SCALES_IN_ONE_QUARTER, "UNINIT_TENSOR", MXF8);
 IN(SCALES_OVERWRITTEN, "RACE_WAR", MXF8); /* TIRx-kernels#7 */
 IN(SCALES_TWO_COLUMNS_OFF, "^PROVENANCE", OF_4(MXF4NVF4), .at_scales = 2);
 IN(SCALES_FROM_LANE_32, "TMEM_ADDRESS", MXF8, .at_scales = 32 << 16);
 IN(SCALES_OF_E4M3, "TCGEN05_DESCRIPTOR", MXF8, .shape = 1 << 23);
 IN(SCALES_COPIED_IN_ONE_CTA, "CTA_GROUP", MXF8, PAIR(256));
-IN(MXF4_FROM_BYTE_1, "TCGEN05_DESCRIPTOR", OF_4(MXF4), .shape = 1 << 29);
 IN(NVF4_FROM_BYTE_2, "TCGEN05_DESCRIPTOR", OF_4(MXF4NVF4), .shape = 2 << 4);
 
 typedef struct {
@@ -294,8 +264,8 @@ DEVICE int num_of(Tcgen05Registers shape, int columns) {
 DEVICE void store_a(const Params *p, uint32_t a, int rank) {
     const int bug = p->bug, quarter = (int)threadIdx.x / 32 * 32;
     const Tcgen05Registers shape = p->mode.registers;
-    const int num = num_of(shape, bug == A_HALF_WRITTEN ? 16 : ROW / 4);
-    if ((bug == A_STORED_BY_ONE && rank == 1) || (bug == A_STORED_ONCE_M128 && quarter >= 64)) {
+    const int num = num_of(shape, ROW / 4);
+    if (bug == A_STORED_ONCE_M128 && quarter >= 64) {
         return;
     }
     for (int half = 0; half <= (shape != TCGEN05_32X32B); half++) {
@@ -320,9 +290,7 @@ DEVICE void store_numbers(const Params *p, uint32_t d) {
         r[i] = packed ? 0x40003c00 : i % 2 ? 0x40000000 : 0x3f800000;
     }
     tcgen05_st_of((Tcgen05Registers)(TCGEN05_32X32B + packed), packed ? N / 2 : N, d + (threadIdx.x / 32 << 21), r);
-    if (p->bug != NO_WAIT_ST) {
-        tcgen05_wait_st();
-    }
+    tcgen05_wait_st();
     tcgen05_fence_before();
 }
 
@@ -344,7 +312,7 @@ DEVICE void copy_scales(const Params *p, Shared *s, uint32_t first) {
         LEAVES_OUT(SCALES_OF_A_NOT_COPIED,
                    tcgen05_cp(TCGEN05_32X128B, pair, first + AT_SCALES_A + 4 * block,
                               tcgen05_descriptor_16_byte_rows(shared_address(s->scales[0][block]))));
-        if (bug != SCALES_NOT_COPIED && bug != SCALES_IN_ONE_QUARTER && bug != RIGHT_SCALES_STORED) {
+        if (bug != RIGHT_SCALES_STORED) {
             tcgen05_cp(pair && p->m == 128 ? TCGEN05_64X128B_01_23 : TCGEN05_32X128B, pair,
                        first + AT_SCALES_B + 4 * block,
                        tcgen05_descriptor_16_byte_rows(shared_address(s->scales[1][block])));
@@ -363,7 +331,7 @@ DEVICE uint32_t shape_of(const Params *p, int step) {
 
 DEVICE void multiply_step(const Params *p, Shared *s, uint32_t first, uint32_t d, int product, int step) {
     const Mode *m = &p->mode;
-    const int adds = step > 0 || m->adds || p->bug == ACCUMULATE_FIRST;
+    const int adds = step > 0 || m->adds;
     const uint64_t a = tcgen05_descriptor(s->a[product]) + m->rows + step * (m->m_major ? STEP * LANES >> 4 : 2),
                    b = tcgen05_descriptor(s->b) + step * 2;
     const uint32_t shape = shape_of(p, step), lanes = m->upper ? 16 << 16 : 0,
@@ -420,10 +388,10 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int pro
         tcgen05_commit_pair(&s->full, p->mode.told ? p->mode.told : 3);
     } else if (bug == RIGHT_TOLD_BY_MULTICAST) {
         tcgen05_commit_multicast(&s->full, 1);
-    } else if (bug != NO_COMMIT && bug != COMMIT_BY_OTHER_THREAD) {
+    } else if (bug != NO_COMMIT) {
         tcgen05_commit(&s->full);
     }
-    if (bug == OPERAND_OVERWRITTEN || bug == COPY_SOURCE_OVERWRITTEN || bug == M_MAJOR_OVERWRITTEN) {
+    if (bug == COPY_SOURCE_OVERWRITTEN || bug == M_MAJOR_OVERWRITTEN) {
         s->a[product][bug == M_MAJOR_OVERWRITTEN ? 20 * LANES : 0] = 0;
     }
 }
@@ -436,13 +404,12 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int rank, int product) 
     const int columns = m->from == COPY ? (m->copy == TCGEN05_128X256B || m->copy == TCGEN05_4X256B ? 8 : 4)
                                         : N / (m->pair && p->m == 128 ? 2 : 1),
               num = m->num ? m->num : num_of(shape, columns);
-    const int beside = (bug == OLD_COLUMNS_LOADED && warp == 0) || (bug == ADDRESSES_DIFFER && lane == 5);
-    d += ((uint32_t)(bug == OTHER_QUARTER ? warp ^ 1 : warp) << 21) + m->at_load + (beside ? 8 : 0);
+    d += ((uint32_t)warp << 21) + m->at_load + (bug == ADDRESSES_DIFFER && lane == 5 ? 8 : 0);
     for (int half = 0; half <= (m->registers != TCGEN05_32X32B); half++, d += 16 << 16) {
         uint32_t r[N];
         tcgen05_ld_of(shape, num, r, d);
         ADDS(FENCE_BEFORE_TOO_EARLY, tcgen05_fence_before());
-        if (bug != (rank > 0 ? NO_WAIT_LD_IN_THE_PEER : product > 0 ? FREED_BEFORE_WAIT_LD : NO_WAIT_LD)) {
+        if (bug != NO_WAIT_LD_IN_THE_PEER || rank == 0) {
             tcgen05_wait_ld();
         }
         for (int i = 0; i < tcgen05_registers(shape, num) * width; i++) {
@@ -452,13 +419,9 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int rank, int product) 
                 width == 2 ? r[i / 2] >> i % 2 * 16 & 0xffff : r[i];
         }
     }
-    if (bug != (rank > 0 ? NO_FENCE_BEFORE_IN_THE_PEER : NO_FENCE_BEFORE) && bug != FENCE_BEFORE_TOO_EARLY) {
-        tcgen05_fence_before();
-    }
+    LEAVES_OUT(FENCE_BEFORE_TOO_EARLY, tcgen05_fence_before());
     if (!m->pair) {
         mbarrier_arrive(&s->empty);
-    } else if (bug == RELEASED_TO_THE_OWN_CTA) {
-        mbarrier_arrive_remote(&s->empty, 0);
     } else {
         mbarrier_arrive_release_cluster(&s->empty, 0);
     }
@@ -467,14 +430,8 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int rank, int product) 
 /* One warp of each CTA. */
 DEVICE void allocate(const Params *p, Shared *s, int rank) {
     const int bug = p->bug;
-    if (bug == ALLOC_BY_HALF_A_WARP && threadIdx.x % 32 >= 16) {
-        return;
-    }
-    if (bug == RIGHT_ALLOCATED_AGAIN || bug == OLD_COLUMNS_LOADED) {
+    if (bug == RIGHT_ALLOCATED_AGAIN) {
         tcgen05_alloc(&s->address[0], COLUMNS);
-        for (uint32_t at = 0; at < COLUMNS && bug == OLD_COLUMNS_LOADED; at += N) {
-            store_numbers(p, at);
-        }
         tcgen05_dealloc(0, COLUMNS);
     }
     if (p->mode.pair) {
@@ -522,7 +479,7 @@ DEVICE void prepare(const Params *p, Shared *s, uint32_t first, int rank) {
     if (p->mode.from == STORED) {
         store_a(p, first + AT_A, rank);
     }
-    if (bug == RIGHT_SCALES_STORED || (bug == SCALES_IN_ONE_QUARTER && threadIdx.x < 32)) {
+    if (bug == RIGHT_SCALES_STORED) {
         store_scales(s, first);
     }
     if (bug == COPIED_BY_OTHER_THREAD && threadIdx.x == 1) {
@@ -563,7 +520,7 @@ static __global__ void __launch_bounds__(THREADS, 1) tmem_kernel(const __grid_co
     LEAVES_OUT(ADDRESS_UNPUBLISHED, all_sync(&p, BARRIER_OF_ONE_BEHIND_ROWS));
     const uint32_t first = s->address[0];
     prepare(&p, s, first, rank);
-    all_sync(&p, bug == BARRIER_OF_ONE_BEHIND_A ? bug : BARRIER_OF_ONE_BEHIND_ROWS);
+    all_sync(&p, BARRIER_OF_ONE_BEHIND_ROWS);
     for (int product = 0; product <= p.mode.twice; product++) {
         const uint32_t d = first + (bug == RIGHT_TWO_ACCUMULATORS ? product * N : 0);
         if (p.mode.adds) {
@@ -573,30 +530,21 @@ static __global__ void __launch_bounds__(THREADS, 1) tmem_kernel(const __grid_co
             store_numbers(&p, d);
             all_sync(&p, 0);
         }
-        if (bug == FENCE_AFTER_TOO_EARLY && product > 0) {
-            tcgen05_fence_after();
-        }
         if (issuer) {
             if (product > 0 && p.mode.pair && bug != ACQUIRED_FROM_THE_OWN_CTA) {
                 mbarrier_wait_parity_cluster(&s->empty, 0);
             } else if (product > 0 && !p.mode.adds && bug != NO_EMPTY_WAIT) {
                 mbarrier_wait_parity(&s->empty, 0);
             }
-            if (product == 0 ? bug != A_WITHOUT_FENCE_AFTER
-                             : bug != NO_FENCE_AFTER_LOADS && bug != FENCE_AFTER_TOO_EARLY) {
-                tcgen05_fence_after();
-            }
+            tcgen05_fence_after();
             work(&p, s, first, d, product);
-        }
-        if (bug == COMMIT_BY_OTHER_THREAD && threadIdx.x == 1) {
-            tcgen05_commit(&s->full);
         }
         __syncwarp();
         ADDS(A_OVERWRITTEN, store_a(&p, first + AT_A, rank));
         if (bug != NO_COMMIT_WAIT && bug != COPY_NOT_WAITED_FOR) {
             mbarrier_wait_parity(&s->full, (product + is_second) % 2);
         }
-        LEAVES_OUT(NO_FENCE_AFTER_COMMIT, tcgen05_fence_after());
+        tcgen05_fence_after();
         take(&p, s, d, rank, product);
     }
     all_sync(&p, 0);

@@ -45,36 +45,23 @@ RIGHT_CASE(MMA_BULK_ROWS); /* B comes row by row, by bulk copies, without a swiz
 #define WRONG_LIKE(kind, name, rule) LIKE_CASE(kind, name, #rule)
 LIKE_CASE(SS_E4M3, BYTES_AS_BF16, NULL); /* the tensor maps say bf16: nothing can be said of the pieces */
 WRONG_LIKE(SS_E4M3, TYPES_DIFFER, WGMMA_OPERANDS);
-WRONG_LIKE(SS_E4M3, K_ADVANCE_E4M3, PROVENANCE);
-WRONG_LIKE(SS_E4M3, SWIZZLE_E4M3, PROVENANCE);
-WRONG_LIKE(SS_TF32, DIFFERENT_K_TF32, PROVENANCE);
 WRONG_LIKE(SS_TRANS_B, OTHER_COLUMNS_TRANS_B, PROVENANCE);
 WRONG_LIKE(SS_TRANS_B, PANELS_SWAPPED, PROVENANCE);
-WRONG_LIKE(SS_TRANS_B, STEP_AS_K_MAJOR, PROVENANCE);
-WRONG_LIKE(SS_TRANS_B, TAKEN_AS_K_MAJOR, PROVENANCE);
 WRONG_LIKE(SS_BF16, WIDTH_12, WGMMA_OPERANDS);
-LIKE_CASE(SS_BF16, READ_IN_FLIGHT, LOCAL_ACCESS("WGMMA_IN_FLIGHT"));
-WRONG_LIKE(RS_BF16, RS_OTHER_STEP, PROVENANCE);  /* fragments by ldmatrix, of another step than the descriptor */
 WRONG_LIKE(RS_BF16, RS_OTHER_LANES, PROVENANCE); /* ldmatrix at the addresses of operand B */
-WRONG_LIKE(RS_E4M3, FRAGMENT_REFILLED, WGMMA_IN_FLIGHT); /* while the product that reads it may go on */
-LIKE_CASE(RS_E4M3, RS_HOLDS, NULL);                      /* fragments that were made in registers, and declared */
-LIKE_CASE(RS_E4M3, RS_HOLDS_NOTHING, NULL);              /* ... and not declared */
+LIKE_CASE(RS_E4M3, RS_HOLDS, NULL);              /* fragments that were made in registers, and declared */
+LIKE_CASE(RS_E4M3, RS_HOLDS_NOTHING, NULL);      /* ... and not declared */
 LIKE_CASE(RS_E4M3, RS_HOLDS_STORED,
           LOCAL_ACCESS(NULL)); /* ... stored again after a declaration that is no longer true */
 WRONG_LIKE(RS_E4M3, HOLDS_OTHER_STEP, PROVENANCE);
-WRONG_LIKE(RS_E4M3, HOLDS_OTHER_ROWS, PROVENANCE); /* than the steps before */
 WRONG_LIKE(MMA_BF16, MMA_ROW_MISALIGNED, ALIGNMENT);
 WRONG_LIKE(MMA_BF16, MMA_ROW_OUTSIDE, SHARED_BOUNDS);
 WRONG_LIKE(MMA_BF16, MMA_FRAGMENT_UNSET, REGISTERS_UNINIT);
 WRONG_LIKE(MMA_BF16, MMA_LANE_ABSENT, CONVERGENCE);
-WRONG_LIKE(MMA_BF16, MMA_LANE_ELSEWHERE, CONVERGENCE);
 WRONG_LIKE(MMA_BF16, MMA_LANE_RETURNED, CONVERGENCE);
 WRONG_LIKE(MMA_E4M3, MMA_CHUNK_E4M3, PROVENANCE);
 WRONG_LIKE(MMA_TF32, MMA_DIFFERENT_K_TF32, PROVENANCE);
-WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_MISSING, PROVENANCE);
 WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_OTHER_ROWS, PROVENANCE);
-WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_DIFFERENT_K, PROVENANCE);
-WRONG_LIKE(MMA_BULK_ROWS, MMA_BULK_OTHER_ROW, PROVENANCE);
 
 typedef struct {
     uint8_t a[TILES][64 * ROW_BYTES];
@@ -99,8 +86,7 @@ DEVICE void load_tiles(Shared *s, const Params *p) {
         int k = tile * p->k_tile / (p->bug == BYTES_AS_BF16 ? 2 : 1);
         tma_load_2d(s->a[tile], &p->map_a, p->a_trans ? 0 : k, p->a_trans ? k : 0, &s->full);
         for (int row = 0; row < p->n && p->kind == MMA_BULK_ROWS; row++) {
-            int from = p->bug == MMA_BULK_OTHER_ROW && row == 5 ? 7 : row;
-            bulk_load(s->b[tile] + row * ROW_BYTES, p->b + (from * TILES + tile) * ROW_BYTES, ROW_BYTES, &s->full);
+            bulk_load(s->b[tile] + row * ROW_BYTES, p->b + (row * TILES + tile) * ROW_BYTES, ROW_BYTES, &s->full);
         }
         for (int panel = 0; panel < panels && p->kind != MMA_BULK_ROWS; panel++) {
             int c0 = p->b_trans ? panel * PANEL : k, c1 = p->b_trans ? k : 0;
@@ -118,7 +104,7 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
         wgmma_ss_e5m2(n, acc, a, b, accumulate);
         return;
     }
-    switch (p->bug == TAKEN_AS_K_MAJOR ? SS_BF16 : p->kind) {
+    switch (p->kind) {
     case SS_BF16: wgmma_ss(n, acc, a, b, accumulate); break;
     case SS_TRANS_A: wgmma_ss_trans_a(n, acc, a, b, accumulate); break;
     case SS_TRANS_B: wgmma_ss_trans_b(n, acc, a, b, accumulate); break;
@@ -136,7 +122,7 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     }
 }
 
-DEVICE int is_made(int bug) { return bug >= RS_HOLDS && bug <= HOLDS_OTHER_ROWS; }
+DEVICE int is_made(int bug) { return bug >= RS_HOLDS && bug <= HOLDS_OTHER_STEP; }
 
 DEVICE void warpgroup_products(Shared *s, const Params *p) {
     const int bug = p->bug;
@@ -153,8 +139,7 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
             made[step][i] = registers[step][i];
         }
         if (is_made(bug) && bug != RS_HOLDS_NOTHING) {
-            fragment_holds_e4m3(made[step], "A", bug == HOLDS_OTHER_ROWS && step == 5 ? 64 : 0,
-                                (step + (bug == RS_HOLDS_STORED)) * 32);
+            fragment_holds_e4m3(made[step], "A", 0, (step + (bug == RS_HOLDS_STORED)) * 32);
         }
         for (int i = 0; i < 4 && bug == RS_HOLDS_STORED; i++) {
             made[step][i] += (uint32_t)p->a_trans; /* 0 */
@@ -164,23 +149,17 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
     for (int step = 0; step < TILES * 4; step++) {
         int tile = step / 4, in_tile = step % 4;
         uint64_t a = p->a_trans ? wgmma_descriptor_mn(s->a[tile], PANEL_BYTES) : wgmma_descriptor(s->a[tile]);
-        const uint8_t *b_tile = s->b[bug == DIFFERENT_K_TF32 ? TILES - 1 - tile : tile];
-        b_tile += bug == OTHER_COLUMNS_TRANS_B && step == 3 ? PANEL_BYTES : 0;
+        const uint8_t *b_tile = s->b[tile] + (bug == OTHER_COLUMNS_TRANS_B && step == 3 ? PANEL_BYTES : 0);
         uint64_t b = p->b_trans ? wgmma_descriptor_mn(b_tile, PANEL_BYTES) : wgmma_descriptor(b_tile);
         if (bug == PANELS_SWAPPED) {
             b = wgmma_descriptor_fields(shared_address(b_tile), 1024, PANEL_BYTES, WGMMA_SWIZZLE_128B);
-        } else if (bug == SWIZZLE_E4M3) {
-            b = wgmma_descriptor_fields(shared_address(b_tile), 16, 1024, WGMMA_SWIZZLE_64B);
         }
-        int b_step = bug == STEP_AS_K_MAJOR || !p->b_trans ? WGMMA_K16_STEP : WGMMA_K16_STEP_MN;
-        b_step = bug == K_ADVANCE_E4M3 ? 1 : b_step;
+        int b_step = p->b_trans ? WGMMA_K16_STEP_MN : WGMMA_K16_STEP;
         a += (uint64_t)(in_tile * (p->a_trans ? WGMMA_K16_STEP_MN : WGMMA_K16_STEP));
-        int from = bug == RS_OTHER_STEP || bug == HOLDS_OTHER_STEP ? step ^ 1 : step;
+        int from = bug == HOLDS_OTHER_STEP ? step ^ 1 : step;
         product(p, acc, is_made(bug) ? made[from] : registers[from], a, b + (uint64_t)(in_tile * b_step), step > 0);
     }
     wgmma_commit_group();
-    ADDS(READ_IN_FLIGHT, p->d[thread] = acc[p->n / 2 - 1]);
-    ADDS(FRAGMENT_REFILLED, ldmatrix_x4(registers[TILES * 4 - 1], row_at(s->a[0], warp * 16 + lane % 16, lane / 16)));
     wgmma_wait_group(0);
     registers_settled(acc, MAX_N / 2);
     p->d[thread] = acc[0];
@@ -194,7 +173,7 @@ DEVICE void warp_products(Shared *s, const Params *p) {
     for (int step = 0; step < TILES * 4; step++) {
         uint32_t a[4], b[4];
         int tile = step / 4, chunk = step % 4 * 2;
-        int b_tile = bug == MMA_DIFFERENT_K_TF32 || bug == MMA_TRANS_DIFFERENT_K ? TILES - 1 - tile : tile;
+        int b_tile = bug == MMA_DIFFERENT_K_TF32 ? TILES - 1 - tile : tile;
         const void *from = row_at(s->a[tile], lane % 16, chunk + lane / 16);
         from = bug == MMA_ROW_OUTSIDE && lane == 3 ? s + 1 : from;
         from = bug == MMA_ROW_MISALIGNED ? (const char *)from + 8 : from;
@@ -204,20 +183,12 @@ DEVICE void warp_products(Shared *s, const Params *p) {
         if (bug == MMA_LANE_RETURNED && lane == 5) {
             return;
         }
-        if (bug == MMA_LANE_ELSEWHERE && lane == 5) {
-            ldmatrix_x4(a, from);
-        } else if (bug != MMA_FRAGMENT_UNSET) {
-            ldmatrix_x4(a, from);
-        }
+        LEAVES_OUT(MMA_FRAGMENT_UNSET, ldmatrix_x4(a, from));
         if (p->b_trans) {
             /* Matrices: k 0 to 7 and 8 to 15 of columns 0 to 7, then of 8 to 15. */
             int k = step % 4 * 16 + lane % 16;
             k = bug == MMA_TRANS_OTHER_ROWS ? step % 4 * 16 + lane % 8 : k;
-            if (bug == MMA_TRANS_MISSING) {
-                ldmatrix_x4(b, row_at(s->b[b_tile], k, lane / 16));
-            } else {
-                ldmatrix_x4_trans(b, row_at(s->b[b_tile], k, lane / 16));
-            }
+            ldmatrix_x4_trans(b, row_at(s->b[b_tile], k, lane / 16));
         } else {
             int more = bug == MMA_CHUNK_E4M3 ? 0 : lane / 8 % 2;
             int row = lane % 8 + lane / 16 * 8;
@@ -323,7 +294,7 @@ static int run(const Case *c) {
         return run_width(kind, bug, 16);
     }
     if (kind != bug) {
-        return run_width(kind, bug, bug == WIDTH_12 ? 12 : bug == READ_IN_FLIGHT ? 72 : 128);
+        return run_width(kind, bug, bug == WIDTH_12 ? 12 : 128);
     }
     for (int n = 8; n <= MAX_N && status == 0; n += kind == SS_BF16 ? 40 : 112) {
         status = run_width(kind, bug, n);
