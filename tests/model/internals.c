@@ -84,7 +84,7 @@ static void test_depends(void) {
         {"waits RIGHT_SLEEPS_LONGER", NULL},
         {"waits TELLS_COUNT", "keeps something of each false"},
         {"waits TELLS_IF_AT_ONCE", "tests a barrier"},
-        {"waits FIFTY_TIMES", "tests a barrier"},
+        {"waits TWICE", "tests a barrier"},
         {"schedule TWO_STORES", "nothing orders the two"},
         {"roles RIGHT_ASKS_AHEAD", "tests a barrier"},
         {"mbarrier TRY_ONCE", "tests a barrier"},
@@ -230,8 +230,6 @@ static const char *const said[][2] = {
     {"right LARGE_ARRAY", "kernels_plain.c:|large(|64 KB"},
     {"right MISALIGNED_VECTOR", "MISALIGNED_VECTOR:|16 bytes at byte 4 of counter"},
     {"peer LOAD_NO_END_SYNC", "ld.shared::cluster into CTA 1, all of whose threads have returned"},
-    {"plain READERS_PART_NO_SYNC", "tests/model/kernels_plain.c:|s->lap[1].pair[1][2] = 10;|word.w = "
-                                   "s->lap[1].pair[1][2] - 6u;|s->lap[1].pair[1][2]"},
     {"tensor BOX_RANK", "TMA load with 4 coordinates; the tensor map has 5 dimensions"},
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "

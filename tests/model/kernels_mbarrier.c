@@ -111,7 +111,6 @@ WRONG_IN(lives, INVAL_NO_INIT, BARRIER_UNINIT);
 WRONG_IN(lives, INVAL_IN_USE, BARRIER_INVAL); /* others may still wait */
 WRONG_IN(lives, INVAL_IN_FLIGHT, BARRIER_INVAL);
 WRONG_IN(lives, USE_AFTER_INVAL, BARRIER_UNINIT);
-WRONG_IN(lives, READ_AFTER_INVAL, UNINIT_SHARED);
 WRONG_IN(lives, REUSE_NO_SYNC, RACE_WAW);
 WRONG_IN(lives, REINIT_NO_SYNC, BARRIER_INIT_ORDER);
 
@@ -139,10 +138,6 @@ DEVICE void lives(Shared *s, const Params *p) {
         p->out[thread] = p->in[thread] + (s->bar.state != 77);
         return;
     }
-    if (bug == READ_AFTER_INVAL) {
-        p->out[thread] = (int)s->bar.state;
-        return;
-    }
     if (ends && bug != USE_AFTER_INVAL) {
         mbarrier_init(&s->bar, 1, (int)blockDim.x);
         mbarrier_init_fence();
@@ -158,11 +153,9 @@ RIGHT_IN(copies, RIGHT_COPIES);
 RIGHT_IN(copies, RIGHT_COPIES_INC);
 RIGHT_IN(copies, RIGHT_COPIES_AND_GROUPS);
 WRONG_IN(copies, COPIES_ARRIVE_FIRST, RACE_RAW); /* the copies follow the instruction that is to count them */
-WRONG_IN(copies, COPIES_PLAIN_ARRIVE, RACE_RAW);
-WRONG_IN(copies, COPIES_STORE, RACE_RAW); /* half of it by ordinary stores */
+WRONG_IN(copies, COPIES_STORE, RACE_RAW);        /* half of it by ordinary stores */
 WRONG_IN(copies, COPIES_TOO_MANY, ARRIVE_OVERFLOW);
 WRONG_IN(copies, COPIES_INC_ALONE, DEADLOCK);
-WRONG_IN(copies, COPIES_NO_WAIT, EXIT_IN_FLIGHT);
 WRONG_IN(copies, COPIES_MISALIGNED, ALIGNMENT);
 WRONG_IN(copies, COPIES_32_BYTES, ALIGNMENT);
 WRONG_IN(copies, COPIES_OUTSIDE, SHARED_BOUNDS);
@@ -185,9 +178,7 @@ DEVICE void copies(Shared *s, const Params *p) {
         cp_async_16_zfill(&chunk[to], &p->in[bug == COPIES_FROM_OUTSIDE ? at + N : at],
                           bug == COPIES_32_BYTES ? 32 : 16);
         ADDS(COPIES_STORE, s->value[thread] = 1);
-        if (bug == COPIES_PLAIN_ARRIVE) {
-            mbarrier_arrive(&s->bar);
-        } else if (bug == RIGHT_COPIES_INC || bug == COPIES_INC_ALONE) {
+        if (bug == RIGHT_COPIES_INC || bug == COPIES_INC_ALONE) {
             cp_async_mbarrier_arrive(&s->bar);
         } else if (bug != COPIES_ARRIVE_FIRST) {
             cp_async_mbarrier_arrive_noinc(bug == COPIES_TOO_MANY ? &s->other : &s->bar);
@@ -199,9 +190,6 @@ DEVICE void copies(Shared *s, const Params *p) {
             return;
         }
         ADDS(RIGHT_COPIES_INC, mbarrier_arrive(&s->bar));
-        if (bug == COPIES_NO_WAIT) {
-            return;
-        }
         if (bug == RIGHT_COPIES_AND_GROUPS || bug == COPIES_IN_GROUP) {
             cp_async_wait_group(0);
             wrong += bug == COPIES_IN_GROUP ? s->chunk[0][at] : s->chunk[1][at] - p->in[from];
@@ -278,10 +266,8 @@ DEVICE void ballot(Shared *s, const Params *p) {
     p->out[thread] = sum;
 }
 
-RIGHT_IN(ring, RIGHT_COPIES_RING); /* each producer thread arrives after its own wait for `empty` */
 RIGHT_IN(ring, RIGHT_WAITS_AGAIN); /* a consumer that has arrived elsewhere looks at the same phase once more */
-WRONG_IN(ring, COPIES_RING_FREE, RACE_WAW);       /* ... without it */
-WRONG_IN(ring, COPIES_RING_AFTER, PHASE_SKIPPED); /* ... which follows the arrival */
+WRONG_IN(ring, COPIES_RING_AFTER, PHASE_SKIPPED); /* waits for `empty` after it */
 WRONG_IN(ring, WAITS_AFTER_RELEASE, PHASE_STALE);
 
 /* Warp 0 copies, warp 1 reads, through a ring of two stages. */
@@ -309,9 +295,7 @@ DEVICE void ring(Shared *s, const Params *p) {
             mbarrier_arrive(&s->empty[stage]);
             continue;
         }
-        if (bug != COPIES_RING_FREE && bug != COPIES_RING_AFTER) {
-            mbarrier_wait_parity(&s->empty[stage], parity ^ 1);
-        }
+        LEAVES_OUT(COPIES_RING_AFTER, mbarrier_wait_parity(&s->empty[stage], parity ^ 1));
         cp_async_16(&s->chunk[stage][lane * CHUNK], &p->in[(k % 2 * 32 + lane) * CHUNK]);
         cp_async_mbarrier_arrive_noinc(&s->full[stage]);
         ADDS(COPIES_RING_AFTER, mbarrier_wait_parity(&s->empty[stage], parity ^ 1));
@@ -336,10 +320,7 @@ RIGHT_IN(asks, RIGHT_SLEEPS_LONGER);
 RIGHT_IN(asks, RIGHT_WORKS_BETWEEN);
 RIGHT_IN(asks, RIGHT_COUNTS_QUIETLY);
 RIGHT_IN(asks, RIGHT_ASKS_THEN_WAITS); /* so often, then waits */
-WRONG_IN(asks, ONCE, RACE_RAW);
 WRONG_IN(asks, TWICE, RACE_RAW);
-WRONG_IN(asks, FOUR_TIMES, RACE_RAW);
-WRONG_IN(asks, FIFTY_TIMES, RACE_RAW);
 WRONG_IN(asks, TRY_1000_TIMES, RACE_RAW);
 WRONG_IN(asks, PASSES_FRESH, UNINIT_SHARED);
 WRONG_IN(asks, TWICE_IN_TURN, RACE_RAW); /* at two barriers */
@@ -354,7 +335,7 @@ DEVICE int asks_often(MBarrier *bar, int most, int suspends) {
     return asked;
 }
 
-DEVICE int asks_too_seldom(int bug) { return bug >= ONCE && bug <= TWICE_IN_TURN; }
+DEVICE int asks_too_seldom(int bug) { return bug >= TWICE && bug <= TWICE_IN_TURN; }
 
 DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
     switch (bug) {
@@ -387,10 +368,7 @@ DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
         mbarrier_wait_parity(&s->other, 0);
         break;
     case PASSES_FRESH: mbarrier_wait_parity(&s->other, 1); break;
-    case ONCE: mbarrier_test_wait_parity(&s->other, 0); break;
     case TWICE: asks_often(&s->other, ASKS, 0); break;
-    case FOUR_TIMES: asks_often(&s->other, 4, 0); break;
-    case FIFTY_TIMES: asks_often(&s->other, 50, 0); break;
     case TRY_1000_TIMES: asks_often(&s->other, 1000, 1); break;
     case TWICE_IN_TURN:
         for (int i = 0; i < 2; i++) {
@@ -450,8 +428,6 @@ DEVICE void elects(Shared *s, const Params *p) {
 /* CTA 1 writes and sets a flag; CTA 0 asks for it. */
 RIGHT_IN(flags, RIGHT_FLAG);
 RIGHT_IN(flags, RIGHT_FLAG_IF_SET); /* a thread that finds it unset does not read */
-WRONG_IN(flags, FLAG_TWICE, GLOBAL_CONFLICT);
-WRONG_IN(flags, FLAG_100_TIMES, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAG_BY_CAS, GLOBAL_CONFLICT);
 PART_CASE(flags, FLAG_5_TIMES, "?GLOBAL_CONFLICT"); /* in some schedules */
 
@@ -460,7 +436,7 @@ DEVICE void flags(Shared *s, const Params *p) {
     if (threadIdx.x != 0) {
         return;
     }
-    const int seldom = bug == FLAG_TWICE || bug == FLAG_100_TIMES || bug == FLAG_BY_CAS;
+    const int seldom = bug == FLAG_BY_CAS;
     if (blockIdx.x == 1) {
         while (seldom && global_load(relaxed, &p->out[3]) == 0) { /* orders the run, and nothing else */
         }
@@ -468,11 +444,7 @@ DEVICE void flags(Shared *s, const Params *p) {
         global_store(release, p->flag, 1);
         return;
     }
-    int most = bug == FLAG_TWICE || bug == FLAG_BY_CAS ? 2
-               : bug == FLAG_100_TIMES                 ? 100
-               : bug == FLAG_5_TIMES                   ? 5
-                                                       : 1 << 30,
-        set = 0;
+    int most = bug == FLAG_BY_CAS ? 2 : bug == FLAG_5_TIMES ? 5 : 1 << 30, set = 0;
     if (bug == RIGHT_FLAG_IF_SET) {
         p->out[0] = global_load(acquire, p->flag) ? p->flag[1] : VALUE;
         return;

@@ -45,7 +45,6 @@ DEVICE void lap(void) {
 
 RIGHT_IN(load_all, RIGHT_LOADS);
 WRONG_IN(load_all, LOAD_BEFORE_START, CLUSTER_START);
-WRONG_IN(load_all, LOAD_RELAXED, RACE_RAW);
 WRONG_IN(load_all, LOAD_NO_END_SYNC, CLUSTER_EXIT);
 WRONG_IN(load_all, LOAD_RANK, CLUSTER_RANK);
 WRONG_IN(load_all, LOAD_OUTSIDE, SHARED_BOUNDS);
@@ -60,8 +59,6 @@ DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     s->v[thread] = make_uint4((uint32_t)n, 0, 0, (uint32_t)n);
     if (bug == LOAD_BEFORE_START) {
         __syncthreads();
-    } else if (bug == LOAD_RELAXED) {
-        lap();
     } else {
         cluster_sync();
     }
@@ -74,28 +71,19 @@ DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
 }
 
 RIGHT_IN(store_all, RIGHT_STORES);
-RIGHT_IN(store_all, RIGHT_RELAXED); /* nothing to publish yet, only that both have started */
-WRONG_IN(store_all, STORE_NO_SYNC, RACE_RAW);
+RIGHT_IN(store_all, RIGHT_RELAXED);        /* nothing to publish yet, only that both have started */
 WRONG_IN(store_all, STORE_BOTH, RACE_WAW); /* both CTAs write the same place */
-WRONG_IN(store_all, STORE_AFTER_END, CLUSTER_EXIT);
 
 DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug;
     int n = number(rank, thread), to = THREADS - 1 - thread;
-    if (bug == STORE_AFTER_END && rank == 1) {
-        cluster_sync();
-        return;
-    }
     bug == RIGHT_RELAXED ? lap() : cluster_sync();
     cluster_store_u32(&s->u32[to], 1 - rank, (uint32_t)n);
-    if (bug == STORE_AFTER_END) {
-        return;
-    }
     ADDS(STORE_BOTH, cluster_store_u32(&s->u32[to], rank, (uint32_t)n));
     cluster_store_u64(&s->u64[to], 1 - rank, (uint64_t)n);
     cluster_store_f32(&s->f32[to], 1 - rank, (float)n);
     cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, 0, 0, (uint32_t)n));
-    bug == STORE_NO_SYNC ? __syncthreads() : cluster_sync();
+    cluster_sync();
     p->out[rank * THREADS + thread] = take(s, thread);
 }
 
@@ -105,16 +93,12 @@ RIGHT_IN(hand_on, RIGHT_REMOTE_ARRIVE); /* ... announced by who stores */
 RIGHT_IN(hand_on, RIGHT_REMOTE_EXPECT);
 RIGHT_IN(hand_on, RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
 WRONG_IN(hand_on, MBARRIER_NO_WAIT, RACE_RAW);
-WRONG_IN(hand_on, MBARRIER_ARRIVE_CTA, RACE_RAW); /* the arrival, or the wait, is of .cta scope */
-WRONG_IN(hand_on, MBARRIER_WAIT_CTA, RACE_RAW);
 WRONG_IN(hand_on, MBARRIER_GLOBAL_CTA, GLOBAL_CONFLICT); /* the same of global memory */
 WRONG_IN(hand_on, MBARRIER_NO_EMPTY, RACE_WAR);          /* the next round does not wait until the peer has read */
 WRONG_IN(hand_on, ASYNC_NO_WAIT, RACE_RAW);
 WRONG_IN(hand_on, ASYNC_NO_EXPECT, TX_COUNT);
 WRONG_IN(hand_on, ASYNC_TOO_FEW, DEADLOCK);
-WRONG_IN(hand_on, ASYNC_RELAXED, BARRIER_INIT_ORDER); /* a relaxed arrival releases only what a fence has published */
 WRONG_IN(hand_on, ASYNC_NO_EMPTY, RACE_WAR);
-WRONG_IN(hand_on, ASYNC_NO_END, EXIT_IN_FLIGHT);
 WRONG_IN(hand_on, ASYNC_RANK, CLUSTER_RANK);
 WRONG_IN(hand_on, ASYNC_MISALIGNED, ALIGNMENT);
 WRONG_IN(hand_on, RELEASE_RANK, CLUSTER_RANK);
@@ -136,7 +120,7 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
         if (by_store(bug)) {
             ADDS(MBARRIER_GLOBAL_CTA, p->out[THREADS + thread] = 0);
             cluster_store_v4(&s->v[to], 1, v);
-            if (bug == MBARRIER_ARRIVE_CTA || bug == MBARRIER_GLOBAL_CTA) {
+            if (bug == MBARRIER_GLOBAL_CTA) {
                 mbarrier_arrive_remote(&s->full, 1);
             } else {
                 mbarrier_arrive_release_cluster(&s->full, 1);
@@ -166,7 +150,7 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
             st_async_u64(at + 8, 1, (uint64_t)n << 32 | n, &s->full);
         }
         ADDS(ASYNC_NO_WAIT, lap());
-        if (bug == ASYNC_NO_WAIT || bug == ASYNC_NO_END) {
+        if (bug == ASYNC_NO_WAIT) {
             return;
         }
     }
@@ -180,16 +164,11 @@ DEVICE void receive(Shared *s, const Params *p, int thread) {
             bug == ASYNC_NO_EXPECT ? mbarrier_arrive(&s->full)
                                    : mbarrier_arrive_expect_tx(&s->full, bug == ASYNC_TOO_FEW ? BYTES + 16 : BYTES);
         }
-        if (bug == ASYNC_NO_END) {
-            return;
-        }
         if (bug == MBARRIER_NO_EMPTY || bug == ASYNC_NO_EMPTY) {
             lap();
         }
         if (bug == MBARRIER_NO_WAIT || bug == ASYNC_NO_WAIT) {
             lap();
-        } else if (bug == MBARRIER_WAIT_CTA) {
-            mbarrier_wait_parity(&s->full, (uint32_t)round & 1);
         } else {
             mbarrier_wait_parity_cluster(&s->full, (uint32_t)round & 1);
         }
@@ -208,11 +187,9 @@ DEVICE void hand_on(Shared *s, const Params *p, int rank, int thread) {
     if (thread == 0) {
         mbarrier_init(&s->full, 1, by_store(bug) ? THREADS : 1);
         mbarrier_init(&s->empty, 1, THREADS);
-        if (bug != RIGHT_NO_FENCE && bug != ASYNC_RELAXED) {
-            mbarrier_init_fence();
-        }
+        LEAVES_OUT(RIGHT_NO_FENCE, mbarrier_init_fence());
     }
-    bug == ASYNC_RELAXED ? lap() : cluster_sync();
+    cluster_sync();
     if (rank == 0) {
         send(s, p, thread);
     } else {
@@ -283,9 +260,8 @@ RIGHT_IN(forward, RIGHT_RELEASED);       /* what a CTA has stored in its own mem
 WRONG_IN(forward, NOBODY_FENCES, PROXY_FENCE);
 WRONG_IN(forward, SENDERS_FENCE, PROXY_FENCE); /* in their own CTA, before that barrier */
 WRONG_IN(forward, ASYNC_UNFENCED, PROXY_FENCE);
-WRONG_IN(forward, SENDERS_RELEASE, PROXY_FENCE);  /* and nobody acquires */
-WRONG_IN(forward, ONLY_ACQUIRED, PROXY_FENCE);    /* and nobody has released */
-WRONG_IN(forward, RELEASED_INSTEAD, PROXY_FENCE); /* the issuer releases where it should acquire */
+WRONG_IN(forward, SENDERS_RELEASE, PROXY_FENCE); /* and nobody acquires */
+WRONG_IN(forward, ONLY_ACQUIRED, PROXY_FENCE);   /* and nobody has released */
 
 DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug, counted = bug == RIGHT_ASYNC_FENCED || bug == ASYNC_UNFENCED;
@@ -318,8 +294,6 @@ DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
             fence_proxy_async();
         } else if (bug == RIGHT_ACQUIRED || bug == RIGHT_FENCE_ACQUIRED || bug == ONLY_ACQUIRED) {
             fence_proxy_async_acquire();
-        } else if (bug == RELEASED_INSTEAD) {
-            fence_proxy_async_release();
         }
         bulk_store(&p->out[rank * THREADS], s->u32, THREADS * 4);
         bulk_commit_group();
