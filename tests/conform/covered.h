@@ -16,19 +16,6 @@
 
 enum { CONFORM_UNWRITTEN = 0xdddd }; /* what memory holds before a copy or a store */
 
-/* bf16 of an integer -256..256. */
-HOST_DEVICE bf16 conform_bf16(int value) {
-    uint32_t magnitude = (uint32_t)(value < 0 ? -value : value);
-    uint32_t exponent = 127;
-    if (magnitude == 0) {
-        return 0;
-    }
-    while (magnitude >> (exponent - 127) > 1) {
-        exponent++;
-    }
-    return (bf16)((value < 0 ? 0x8000u : 0u) | exponent << 7 | (magnitude << 7 >> (exponent - 127) & 0x7f));
-}
-
 /* A small number that looks random: 0 .. range - 1. */
 HOST_DEVICE int conform_hash(uint32_t i, int range) {
     i ^= i >> 16;
@@ -46,17 +33,21 @@ HOST_DEVICE int conform_element_bytes(int type) {
     return type == CONFORM_TF32 ? 4 : type == CONFORM_E4M3 || type == CONFORM_E5M2 ? 1 : 2;
 }
 
-/* The bits of an integer -3..3, which all of them hold exactly. */
+/* The bits of an integer that the type holds exactly, from -256 to 256 at most. */
 HOST_DEVICE uint32_t conform_element(int type, int value) {
-    uint32_t magnitude = (uint32_t)(value < 0 ? -value : value);
+    uint32_t magnitude = (uint32_t)(value < 0 ? -value : value), exponent = 0;
     int fraction = type == CONFORM_BF16 ? 7 : type == CONFORM_F16 ? 10 : type == CONFORM_E4M3 ? 3 : 2;
-    int bias = type == CONFORM_E4M3 ? 7 : type == CONFORM_F16 || type == CONFORM_E5M2 ? 15 : 127;
-    int sign = 8 * conform_element_bytes(type) - 1;
-    uint32_t exponent = (uint32_t)bias + (magnitude > 1);
+    uint32_t bias = type == CONFORM_E4M3 ? 7 : type == CONFORM_F16 || type == CONFORM_E5M2 ? 15 : 127;
+    uint32_t sign = (uint32_t)(value < 0) << (8 * conform_element_bytes(type) - 1);
     fraction = type == CONFORM_TF32 ? 23 : fraction;
-    return (uint32_t)(value < 0) << sign |
-           (magnitude == 0 ? 0 : exponent << fraction | (magnitude == 3 ? 1u << (fraction - 1) : 0));
+    while (magnitude >> exponent > 1) {
+        exponent++;
+    }
+    magnitude = magnitude << fraction >> exponent & ((1u << fraction) - 1);
+    return value == 0 ? 0 : sign | (bias + exponent) << fraction | magnitude;
 }
+
+HOST_DEVICE bf16 conform_bf16(int value) { return (bf16)conform_element(CONFORM_BF16, value); }
 
 /* Four bytes of small integers that look random; low_bits: also in the 13 bits that a tf32 does not have. */
 HOST_DEVICE uint32_t conform_elements(int type, uint32_t number, int low_bits) {
@@ -571,28 +562,25 @@ HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
 
 /* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
 
-/* PRODUCT_KINDS(KIND): name after wgmma_, type. */
-#define PRODUCT_KINDS(KIND)         \
-    KIND(ss, CONFORM_BF16)          \
-    KIND(rs, CONFORM_BF16)          \
-    KIND(ss_trans_a, CONFORM_BF16)  \
-    KIND(ss_trans_b, CONFORM_BF16)  \
-    KIND(ss_trans_ab, CONFORM_BF16) \
-    KIND(rs_trans_b, CONFORM_BF16)  \
-    KIND(ss_f16, CONFORM_F16)       \
-    KIND(rs_f16, CONFORM_F16)       \
-    KIND(ss_e4m3, CONFORM_E4M3)     \
-    KIND(rs_e4m3, CONFORM_E4M3)     \
-    KIND(ss_e5m2, CONFORM_E5M2)     \
-    KIND(rs_e5m2, CONFORM_E5M2)     \
-    KIND(ss_tf32, CONFORM_TF32)     \
-    KIND(rs_tf32, CONFORM_TF32)
+/* PRODUCT_KINDS(KIND, ...): name after wgmma_, type, where A is, of ALL or SOME widths, and what follows KIND. */
+#define PRODUCT_KINDS(KIND, ...)                                 \
+    KIND(ss, CONFORM_BF16, shared, ALL, __VA_ARGS__)             \
+    KIND(rs, CONFORM_BF16, registers, ALL, __VA_ARGS__)          \
+    KIND(ss_trans_a, CONFORM_BF16, shared, SOME, __VA_ARGS__)    \
+    KIND(ss_trans_b, CONFORM_BF16, shared, SOME, __VA_ARGS__)    \
+    KIND(ss_trans_ab, CONFORM_BF16, shared, SOME, __VA_ARGS__)   \
+    KIND(rs_trans_b, CONFORM_BF16, registers, SOME, __VA_ARGS__) \
+    KIND(ss_f16, CONFORM_F16, shared, SOME, __VA_ARGS__)         \
+    KIND(rs_f16, CONFORM_F16, registers, SOME, __VA_ARGS__)      \
+    KIND(ss_e4m3, CONFORM_E4M3, shared, SOME, __VA_ARGS__)       \
+    KIND(rs_e4m3, CONFORM_E4M3, registers, SOME, __VA_ARGS__)    \
+    KIND(ss_e5m2, CONFORM_E5M2, shared, SOME, __VA_ARGS__)       \
+    KIND(rs_e5m2, CONFORM_E5M2, registers, SOME, __VA_ARGS__)    \
+    KIND(ss_tf32, CONFORM_TF32, shared, SOME, __VA_ARGS__)       \
+    KIND(rs_tf32, CONFORM_TF32, registers, SOME, __VA_ARGS__)
 
-typedef enum {
-#define KIND(name, type) PRODUCT_##name,
-    PRODUCT_KINDS(KIND)
-#undef KIND
-} ProductKind;
+#define PRODUCT_ENUM(name, ...) PRODUCT_##name,
+typedef enum { PRODUCT_KINDS(PRODUCT_ENUM, 0) } ProductKind;
 
 /* Small integers of the type in shared memory, word by word conform_elements(): A at the start, its tile of 64 rows
  * (MN-
@@ -621,22 +609,8 @@ enum { PRODUCT_B = 8192, PRODUCT_SHARED = PRODUCT_B + 32768, PRODUCT_STEPS = 4 }
 #define PRODUCT_SOME_WIDTHS(PRODUCT, kind, operand) \
     PRODUCT(kind, operand, 8,, 0) PRODUCT(kind, operand, 64,, 0) PRODUCT(kind, operand, 72,, 0) \
     PRODUCT(kind, operand, 256,, 0)
-#define PRODUCT_CASES(PRODUCT)                          \
-    PRODUCT_ALL_WIDTHS(PRODUCT, ss, shared)             \
-    PRODUCT_ALL_WIDTHS(PRODUCT, rs, registers)          \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_a, shared)    \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_b, shared)    \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_trans_ab, shared)   \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_trans_b, registers) \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_f16, shared)        \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_f16, registers)     \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_e4m3, shared)       \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_e4m3, registers)    \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_e5m2, shared)       \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_e5m2, registers)    \
-    PRODUCT_SOME_WIDTHS(PRODUCT, ss_tf32, shared)       \
-    PRODUCT_SOME_WIDTHS(PRODUCT, rs_tf32, registers)    \
-    PRODUCT(ss_tf32, shared, 8, _low_bits, 1)
+#define PRODUCT_OF_KIND(kind, type, operand, widths, PRODUCT) PRODUCT_##widths##_WIDTHS(PRODUCT, kind, operand)
+#define PRODUCT_CASES(PRODUCT) PRODUCT_KINDS(PRODUCT_OF_KIND, PRODUCT) PRODUCT(ss_tf32, shared, 8, _low_bits, 1)
 
 #define PRODUCT_ROW(kind, operand, n, suffix, low_bits) {#kind "_n" #n #suffix, PRODUCT_##kind, n, low_bits},
 static const ProductCase product_cases[] = {PRODUCT_CASES(PRODUCT_ROW)};
@@ -644,10 +618,9 @@ static const ProductCase product_cases[] = {PRODUCT_CASES(PRODUCT_ROW)};
 /* clang-format on */
 
 HOST_DEVICE int product_type(int kind) {
-#define KIND(name, type) \
+#define PRODUCT_TYPE(name, type, ...) \
     case PRODUCT_##name: return type;
-    switch (kind) { PRODUCT_KINDS(KIND) }
-#undef KIND
+    switch (kind) { PRODUCT_KINDS(PRODUCT_TYPE, 0) }
     return CONFORM_BF16;
 }
 
@@ -734,46 +707,27 @@ static inline void mbarrier_ops(const MbarrierCase *c, MbarrierOp op[MB_MAX_OPS]
 /* ---- barriers of the CTA and the cluster when threads have exited ------------------------------------------------ */
 
 /* What the threads do: kernels.h. The result has a word for each thread: 1 if it got through, 0 if it exited before. */
-enum {
-    BARRIER_CTA_WARP_EXITED,
-    BARRIER_CTA_WARP_EXITS_LATE,
-    BARRIER_CTA_LANES_EXITED,
-    BARRIER_NAMED_WARP_EXITED,
-    BARRIER_NAMED_LANES_EXITED,
-    BARRIER_NAMED_ARRIVED_AND_EXITED,
-    BARRIER_NAMED_OTHERS_EXITED,
-    BARRIER_CTA_IN_ONE_ROLE,
-    BARRIER_CLUSTER_CTA_EXITED,
-    BARRIER_NAMED_WARP_EXITS_LATE,
-    BARRIER_PEER_LOADS, /* 1 only for threads that get the right numbers from the other CTA, else 2 */
-    BARRIER_PEER_STORES,
-    BARRIER_PEER_ASYNC,
-    BARRIER_PEER_ANNOUNCES,
-};
+/* BARRIER_CASES(X) calls X(name, threads, CTAs, CTAs of a cluster). Of peers' cases a word is 1 only for threads that get
+ * the right numbers from the other CTA, otherwise 2. */
+/* clang-format off */
+#define BARRIER_CASES(X)                                                                                 \
+    X(cta_warp_exited, 64, 1, 0) X(cta_warp_exits_late, 64, 1, 0) X(cta_lanes_exited, 64, 1, 0)          \
+    X(named_warp_exited, 64, 1, 0) X(named_warp_exits_late, 64, 1, 0) X(named_lanes_exited, 64, 1, 0)    \
+    X(named_arrived_and_exited, 64, 1, 0) X(named_others_exited, 96, 1, 0) X(cta_in_one_role, 64, 1, 0)  \
+    X(cluster_cta_exited, 32, 2, 2) X(peer_loads, 64, 2, 2) X(peer_stores, 64, 2, 2)                     \
+    X(peer_st_async, 64, 2, 2) X(peer_announces, 64, 2, 2)
+#define BARRIER_ENUM(name, ...) BARRIER_##name,
+#define BARRIER_ROW(name, ...) {#name, BARRIER_##name, __VA_ARGS__},
+/* clang-format on */
+enum { BARRIER_CASES(BARRIER_ENUM) };
 
 typedef struct {
     const char *name;
     int what;
     int threads, ctas, cluster;
-    int survivors; /* threads that get through if nothing hangs */
 } BarrierCase;
 
-static const BarrierCase barrier_cases[] = {
-    {"cta_warp_exited", BARRIER_CTA_WARP_EXITED, 64, 1, 0, 32},
-    {"cta_warp_exits_late", BARRIER_CTA_WARP_EXITS_LATE, 64, 1, 0, 32},
-    {"cta_lanes_exited", BARRIER_CTA_LANES_EXITED, 64, 1, 0, 48},
-    {"named_warp_exited", BARRIER_NAMED_WARP_EXITED, 64, 1, 0, 32},
-    {"named_warp_exits_late", BARRIER_NAMED_WARP_EXITS_LATE, 64, 1, 0, 32},
-    {"named_lanes_exited", BARRIER_NAMED_LANES_EXITED, 64, 1, 0, 48},
-    {"named_arrived_and_exited", BARRIER_NAMED_ARRIVED_AND_EXITED, 64, 1, 0, 32},
-    {"named_others_exited", BARRIER_NAMED_OTHERS_EXITED, 96, 1, 0, 64},
-    {"cta_in_one_role", BARRIER_CTA_IN_ONE_ROLE, 64, 1, 0, 64},
-    {"cluster_cta_exited", BARRIER_CLUSTER_CTA_EXITED, 32, 2, 2, 32},
-    {"peer_loads", BARRIER_PEER_LOADS, 64, 2, 2, 128},
-    {"peer_stores", BARRIER_PEER_STORES, 64, 2, 2, 128},
-    {"peer_st_async", BARRIER_PEER_ASYNC, 64, 2, 2, 128},
-    {"peer_announces", BARRIER_PEER_ANNOUNCES, 64, 2, 2, 128},
-};
+static const BarrierCase barrier_cases[] = {BARRIER_CASES(BARRIER_ROW)};
 
 /* ---- setmaxnreg -------------------------------------------------------------------------------------------------- */
 
@@ -796,21 +750,13 @@ static const BarrierCase barrier_cases[] = {
     X(t640_40_112_112_112_112_sum_488, 640, DEC, 40, INC, 112, INC, 112, INC, 112, INC, 112)
 /* clang-format on */
 
-enum { SETMAXNREG_DEC, SETMAXNREG_INC, SETMAXNREG_KEEP, SETMAXNREG_EXIT, SETMAXNREG_NONE };
-
 typedef struct {
     const char *name;
     int threads;
-    int action[5], registers[5];
 } SetmaxnregCase;
 
-/* clang-format off */
-#define SETMAXNREG_ROW(name, threads, a0, r0, a1, r1, a2, r2, a3, r3, a4, r4)                                         \
-    {#name, threads, {SETMAXNREG_##a0, SETMAXNREG_##a1, SETMAXNREG_##a2, SETMAXNREG_##a3, SETMAXNREG_##a4},           \
-     {r0, r1, r2, r3, r4}},
+#define SETMAXNREG_ROW(name, threads, ...) {#name, threads},
 static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_ROW)};
-#undef SETMAXNREG_ROW
-/* clang-format on */
 
 /* ---- sums that must be rounded ----------------------------------------------------------------------------------- */
 
@@ -834,27 +780,19 @@ static const RoundingCase rounding_cases[] = {ROUNDING_CASES(ROUNDING_ROW)};
     X(ENCODE, encode) X(TMA, tma) X(WGMMA, wgmma) X(WARP, warp) X(MBARRIER, mbarrier) X(BARRIER, barrier)          \
     X(SETMAXNREG, setmaxnreg) X(BULK, bulk) X(TENSOR, tensor) X(PRODUCT, product) X(ROUNDING, rounding)
 #define GROUP_ENUM(id, name) GROUP_##id,
-#define GROUP_NAME(id, name) #name,
-#define GROUP_SIZE(id, name) COUNT_OF(name##_cases),
-#define GROUP_CASE_NAME(id, of) case GROUP_##id: return of##_cases[i].name;
+#define GROUP_ROW(id, name) {#name, name##_cases, COUNT_OF(name##_cases), sizeof name##_cases[0]},
 /* clang-format on */
 typedef enum { CONFORM_GROUPS(GROUP_ENUM) GROUPS } Group;
 
-static inline const char *group_name(Group group) {
-    static const char *const names[GROUPS] = {CONFORM_GROUPS(GROUP_NAME)};
-    return names[group];
-}
-
-static inline int group_size(Group group) {
-    static const int sizes[GROUPS] = {CONFORM_GROUPS(GROUP_SIZE)};
-    return sizes[group];
-}
+static const struct {
+    const char *name;
+    const void *cases; /* each begins with its name */
+    int count;
+    size_t size;
+} groups[GROUPS] = {CONFORM_GROUPS(GROUP_ROW)};
 
 static inline const char *case_name(Group group, int i) {
-    switch (group) {
-        CONFORM_GROUPS(GROUP_CASE_NAME)
-    default: return "";
-    }
+    return *(const char *const *)(const void *)((const char *)groups[group].cases + (size_t)i * groups[group].size);
 }
 
 #endif

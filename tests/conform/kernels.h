@@ -21,15 +21,12 @@
 
 /* complete_tx(bar, bytes): mbarrier.complete_tx.
  * delay_us(us): let the others go first.
- * script_done(p, i): op i of a script is done, so that the record says which one traps.
- * watch(p): in CTAs past p->ctas; end the launch if it hangs. */
+ * script_done(p, i): op i of a script is done, so that the record says which one traps. */
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
 #define delay_us(us) model_nanosleep(1000u * (us))
 #define script_done(p, i) ((void)0)
-#define watch(p) ((void)0)
-enum { WATCHERS = 0 };
 
 #else
 
@@ -134,35 +131,9 @@ KERNEL_ENTRY(mbarrier_script, ScriptParams);
 
 typedef struct {
     int what;
-    int threads, ctas; /* that take part; one more CTA or cluster on the GPU watches */
-    int survivors;     /* words of `out` that become 1 */
-    uint16_t *out;     /* [ctas][threads], zero before */
-    uint32_t *hang;    /* set by the watchdog */
+    int threads;
+    uint16_t *out; /* [ctas][threads], zero before */
 } BarrierParams;
-
-#ifndef GEMM_MODEL
-enum { WATCH_MS = 20, WATCHERS = 1 };
-
-/* Thread 0 of the watching CTA: return when all survivors have got through; after a while say that it hangs, and
- * trap. */
-DEVICE void watch(const BarrierParams *p) {
-    uint64_t start = global_timer();
-    while (threadIdx.x == 0) {
-        int through = 0;
-        for (int i = 0; i < p->ctas * p->threads; i++) {
-            through += ((const volatile uint16_t *)p->out)[i];
-        }
-        if (through >= p->survivors) {
-            return;
-        }
-        if (global_timer() - start > (uint64_t)WATCH_MS * 1000000) {
-            *(volatile uint32_t *)p->hang = 1;
-            __threadfence_system();
-            __trap();
-        }
-    }
-}
-#endif
 
 /* Word i of a vector: clang gives no address of its members. */
 DEVICE void *word(uint4 *v, int i) { return (uint32_t *)v + i; }
@@ -178,21 +149,21 @@ DEVICE int exchange(ScriptShared *s, int what) {
     }
     cluster_sync();
     uint4 v = make_uint4(mine, mine + 1, mine + 2, mine + 3);
-    if (what == BARRIER_PEER_LOADS) {
+    if (what == BARRIER_peer_loads) {
         v = cluster_load_v4(&s->kept[other], peer);
         v.y = cluster_load_u32(word(&s->kept[other], 1), peer);
         v.z = (uint32_t)cluster_load_u64(word(&s->kept[other], 2), peer);
         last = __float_as_uint(cluster_load_f32(word(&s->kept[other], 3), peer));
     } else {
-        if (thread == 0 && what != BARRIER_PEER_STORES) {
-            if (what == BARRIER_PEER_ASYNC) {
+        if (thread == 0 && what != BARRIER_peer_stores) {
+            if (what == BARRIER_peer_st_async) {
                 mbarrier_arrive_expect_tx(&s->bar, 64 * 16);
             } else {
                 mbarrier_expect_tx_remote(&s->bar, peer, 64 * 16 - 16);
                 mbarrier_arrive_expect_tx_remote(&s->bar, peer, 16);
             }
         }
-        if (what == BARRIER_PEER_STORES) {
+        if (what == BARRIER_peer_stores) {
             cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, 0, 0));
             cluster_store_u32(word(&s->got[other], 1), peer, v.y);
             cluster_store_u64(word(&s->got[other], 2), peer, (uint64_t)v.w << 32 | v.z);
@@ -204,7 +175,7 @@ DEVICE int exchange(ScriptShared *s, int what) {
             st_async_f32(word(&s->got[other], 1), peer, __uint_as_float(v.y), &s->bar);
             st_async_u64(word(&s->got[other], 2), peer, (uint64_t)v.w << 32 | v.z, &s->bar);
         }
-        if (what == BARRIER_PEER_STORES) {
+        if (what == BARRIER_peer_stores) {
             cluster_sync();
         } else {
             mbarrier_wait_parity_cluster(&s->bar, 0);
@@ -218,38 +189,34 @@ DEVICE int exchange(ScriptShared *s, int what) {
 
 static __global__ void barrier_case(const __grid_constant__ BarrierParams p) {
     SHARED_MEMORY(ScriptShared, s);
-    if ((int)blockIdx.x >= p.ctas) {
-        watch(&p);
-        return;
-    }
     int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, what = p.what;
-    if (what >= BARRIER_PEER_LOADS) {
+    if (what >= BARRIER_peer_loads) {
         p.out[(int)blockIdx.x * p.threads + (int)threadIdx.x] = (uint16_t)exchange(s, what);
         return;
     }
-    int leaves = what == BARRIER_NAMED_OTHERS_EXITED  ? warp == 2
-                 : what == BARRIER_CLUSTER_CTA_EXITED ? cluster_cta_rank() == 1
-                 : what == BARRIER_CTA_LANES_EXITED || what == BARRIER_NAMED_LANES_EXITED
+    int leaves = what == BARRIER_named_others_exited  ? warp == 2
+                 : what == BARRIER_cluster_cta_exited ? cluster_cta_rank() == 1
+                 : what == BARRIER_cta_lanes_exited || what == BARRIER_named_lanes_exited
                      ? warp == 1 && lane >= 16
-                     : what != BARRIER_CTA_IN_ONE_ROLE && warp == 1;
-    if (what == BARRIER_CTA_WARP_EXITS_LATE || what == BARRIER_NAMED_WARP_EXITS_LATE ? leaves
-        : what == BARRIER_CTA_WARP_EXITED || what == BARRIER_NAMED_OTHERS_EXITED || what == BARRIER_CLUSTER_CTA_EXITED
+                     : what != BARRIER_cta_in_one_role && warp == 1;
+    if (what == BARRIER_cta_warp_exits_late || what == BARRIER_named_warp_exits_late ? leaves
+        : what == BARRIER_cta_warp_exited || what == BARRIER_named_others_exited || what == BARRIER_cluster_cta_exited
             ? !leaves
             : 0) {
         delay_us(50);
     }
     if (leaves) {
-        if (what == BARRIER_NAMED_ARRIVED_AND_EXITED) {
+        if (what == BARRIER_named_arrived_and_exited) {
             named_barrier_arrive(1, 64);
         }
         return;
     }
     switch (what) {
-    case BARRIER_CTA_WARP_EXITED:
-    case BARRIER_CTA_WARP_EXITS_LATE:
-    case BARRIER_CTA_LANES_EXITED: __syncthreads(); break;
-    case BARRIER_CLUSTER_CTA_EXITED: cluster_sync(); break;
-    case BARRIER_CTA_IN_ONE_ROLE:
+    case BARRIER_cta_warp_exited:
+    case BARRIER_cta_warp_exits_late:
+    case BARRIER_cta_lanes_exited: __syncthreads(); break;
+    case BARRIER_cluster_cta_exited: cluster_sync(); break;
+    case BARRIER_cta_in_one_role:
         if (threadIdx.x == 0) {
             mbarrier_init(&s->bar, 1, 32);
             mbarrier_init_fence();
@@ -282,10 +249,6 @@ typedef struct {
 
 #define SETMAXNREG_KERNEL(name, threads, a0, r0, a1, r1, a2, r2, a3, r3, a4, r4)                                      \
     static __global__ void __launch_bounds__(threads, 1) setmaxnreg_##name(const __grid_constant__ BarrierParams p) { \
-        if ((int)blockIdx.x >= p.ctas) {                                                                              \
-            watch(&p);                                                                                                \
-            return;                                                                                                   \
-        }                                                                                                             \
         int warpgroup = warp_uniform((int)threadIdx.x / 128);                                                         \
         if (warpgroup == 0) {                                                                                         \
             SETMAXNREG_DO_##a0(r0);                                                                                   \
@@ -754,9 +717,9 @@ typedef struct {
 typedef struct {
     uint16_t *out;    /* CASE_WORDS words */
     uint16_t *global; /* GLOBAL_WORDS words */
-    uint32_t *flags;  /* that the host can read at any time: HANG, FAULT, DONE */
+    uint32_t *flags;  /* that the host can read at any time: FAULT, DONE */
 } Machine;
-enum { FLAG_HANG, FLAG_FAULT, FLAG_DONE };
+enum { FLAG_FAULT, FLAG_DONE };
 
 /* record.cu and replay.c have these; 0 or an error. machine_wait() gets what launch_kernel() returned;
  * machine_encode() is cuTensorMapEncodeTiled, which refuses with 1. */
@@ -906,35 +869,25 @@ static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
     return error;
 }
 
-/* On a GPU one more CTA, or cluster, watches. */
-static int run_watched(const Machine *m, const void *kernel, const char *name, BarrierParams *p, int cluster,
-                       Outcome *o) {
-    int watchers = WATCHERS * (cluster > 0 ? cluster : 1);
-    o->count = p->ctas * p->threads;
-    p->out = m->out;
-    p->hang = &m->flags[FLAG_HANG];
+static int run_threads(const Machine *m, NamedKernel kernel, int what, int threads, int ctas, int cluster, Outcome *o) {
+    BarrierParams p = {what, threads, m->out};
+    o->count = ctas * threads;
     memset(o->words, 0, (size_t)o->count * 2);
     int error = machine_copy(m->out, o->words, (size_t)o->count * 2, 1);
     return error ? error
-                 : run_kernel(kernel, name, p->ctas + watchers, p->threads, cluster, (int)sizeof(ScriptShared), p,
-                              m->out, o);
+                 : run_kernel(kernel.kernel, kernel.name, ctas, threads, cluster, (int)sizeof(ScriptShared), &p, m->out,
+                              o);
 }
 
 static int run_barrier(const Machine *m, const BarrierCase *c, Outcome *o) {
-    BarrierParams p = {c->what, c->threads, c->ctas, c->survivors, NULL, NULL};
-    return run_watched(m, KERNEL(barrier_case), &p, c->cluster, o);
+    return run_threads(m, (NamedKernel){KERNEL(barrier_case)}, c->what, c->threads, c->ctas, c->cluster, o);
 }
 
 #define SETMAXNREG_ENTRY(name, ...) {KERNEL(setmaxnreg_##name)},
 static const NamedKernel setmaxnreg_kernels[] = {SETMAXNREG_CASES(SETMAXNREG_ENTRY)};
 
 static int run_setmaxnreg(const Machine *m, const SetmaxnregCase *c, Outcome *o) {
-    int i = (int)(c - setmaxnreg_cases);
-    BarrierParams p = {0, c->threads, 1, c->threads, NULL, NULL};
-    for (int g = 0; g < 5; g++) {
-        p.survivors -= c->action[g] == SETMAXNREG_EXIT ? 128 : 0;
-    }
-    return run_watched(m, setmaxnreg_kernels[i].kernel, setmaxnreg_kernels[i].name, &p, 0, o);
+    return run_threads(m, setmaxnreg_kernels[c - setmaxnreg_cases], 0, c->threads, 1, 0, o);
 }
 
 /* 0, or an error of the machine's. */

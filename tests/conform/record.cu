@@ -4,8 +4,7 @@
  *
  * Some cases hang or trap, which takes the CUDA context with them. So a child process runs the cases one after the
  * other and writes each result; when it ends or stands still, the parent starts another child with the next case.
- * Kernels that may hang have a CTA that watches them. An error that leaves the context alive is the recorder's own, not
- * the hardware's: its case is not written. Exit status: 0 vectors written, 1 written without some cases, 2 bad usage, 3
+ * An error that leaves the context alive is the recorder's own, not the hardware's: its case is not written. Exit status: 0 vectors written, 1 written without some cases, 2 bad usage, 3
  * no Hopper GPU or the file cannot be written. */
 #include <errno.h>
 #include <signal.h>
@@ -55,8 +54,8 @@ static int machine_encode(TensorMap *map, int type, int rank, void *base, const 
 /* The group and the number in it of case `index` of all. */
 static Group locate(int index, int *in_group) {
     int group = 0;
-    while (index >= group_size((Group)group)) {
-        index -= group_size((Group)group++);
+    while (index >= groups[group].count) {
+        index -= groups[group++].count;
     }
     *in_group = index;
     return (Group)group;
@@ -105,17 +104,17 @@ enum { ALL_DONE = 40, CONTEXT_LOST, NO_DEVICE_OR_FILE };
 static void write_case(Record *record, FILE *file, Group group, int i, CaseStatus status, const Outcome *o) {
     const char *name = case_name(group, i);
     if (i == 0) {
-        fprintf(file, "\n# ---- %s\n", group_name(group));
+        fprintf(file, "\n# ---- %s\n", groups[group].name);
     }
     if (status == CASE_STATUSES) {
-        fprintf(stderr, "%s %s could not be recorded: %s\n", group_name(group), name, o->note);
+        fprintf(stderr, "%s %s could not be recorded: %s\n", groups[group].name, name, o->note);
     } else {
         if (o->note[0] != '\0') {
             fprintf(file, "# %s\n", o->note);
         }
-        write_vector(file, group_name(group), name, status, o->words, status == CASE_OK ? o->count : 0);
+        write_vector(file, groups[group].name, name, status, o->words, status == CASE_OK ? o->count : 0);
         if (status != CASE_OK) {
-            printf("%-10s %-36s %s  %s\n", group_name(group), name, case_status_name(status), o->note);
+            printf("%-10s %-36s %s  %s\n", groups[group].name, name, case_status_name(status), o->note);
         }
     }
     record->counts[status]++;
@@ -146,7 +145,6 @@ static void run_child(Record *record, FILE *file, int cases) {
     while (record->next < cases) {
         int i;
         Group group = locate(record->next, &i);
-        machine.flags[FLAG_HANG] = 0;
         cudaError_t error = (cudaError_t)run_case(&machine, group, i, &o);
         if (group == GROUP_SETMAXNREG) {
             note_registers(i, o.note);
@@ -157,12 +155,9 @@ static void run_child(Record *record, FILE *file, int cases) {
         }
         cudaGetLastError();
         int alive = cudaDeviceSynchronize() == cudaSuccess;
-        CaseStatus status = alive ? CASE_STATUSES : machine.flags[FLAG_HANG] != 0 ? CASE_HANG : CASE_TRAP;
-        if (status != CASE_HANG) {
-            size_t length = strlen(o.note);
-            snprintf(o.note + length, NOTE_BYTES - length, "%s%s", length > 0 ? "; " : "", cudaGetErrorName(error));
-        }
-        write_case(record, file, group, i, status, &o);
+        size_t length = strlen(o.note);
+        snprintf(o.note + length, NOTE_BYTES - length, "%s%s", length > 0 ? "; " : "", cudaGetErrorName(error));
+        write_case(record, file, group, i, alive ? CASE_STATUSES : CASE_TRAP, &o);
         if (!alive) {
             _exit(CONTEXT_LOST);
         }
@@ -224,7 +219,7 @@ int main(int argc, char **argv) {
 
     int cases = 0;
     for (int group = 0; group < GROUPS; group++) {
-        cases += group_size((Group)group);
+        cases += groups[group].count;
     }
     Record *record = (Record *)mmap(NULL, sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     FILE *file = record != MAP_FAILED ? fopen(path, "w") : NULL;

@@ -106,7 +106,7 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 /* The recording of a case: its text up to the next remark, case or empty line. NULL: there is none. */
 static const char *recorded(const char *all, Group group, int i, size_t *length) {
     char head[100];
-    snprintf(head, sizeof head, "\ncase %s %s ", group_name(group), case_name(group, i));
+    snprintf(head, sizeof head, "\ncase %s %s ", groups[group].name, case_name(group, i));
     const char *at = strstr(all, head), *end = at;
     static const char *const ends[] = {"\n#", "\n\n", "\ncase "};
     *length = at != NULL ? strlen(++at) : 0;
@@ -122,7 +122,7 @@ static int test_case(const char *all, Group group, int i) {
     char name[100], *text = NULL;
     size_t length, size, same = 0;
     const char *hardware = recorded(all, group, i, &length);
-    snprintf(name, sizeof name, "%s %s", group_name(group), case_name(group, i));
+    snprintf(name, sizeof name, "%s %s", groups[group].name, case_name(group, i));
     if (hardware == NULL) {
         skip(name, "not recorded yet: run record.cu on a Hopper GPU");
         return 0;
@@ -133,7 +133,7 @@ static int test_case(const char *all, Group group, int i) {
         return 1;
     }
     FILE *out = open_memstream(&text, &size);
-    write_vector(out, group_name(group), case_name(group, i), model->status, model->words, model->count);
+    write_vector(out, groups[group].name, case_name(group, i), model->status, model->words, model->count);
     fclose(out);
     while (same < smaller(size, length) && text[same] == hardware[same]) {
         same++;
@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
     }
     fclose(file);
     for (Group group = 0; group < GROUPS; group++) {
-        for (int i = 0; i < group_size(group); i++) {
+        for (int i = 0; i < groups[group].count; i++) {
             known += test_case(all, group, i);
         }
     }
