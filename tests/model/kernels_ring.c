@@ -1,26 +1,68 @@
-/* kernels_ring.c - a producer, a consumer warpgroup and a ring of stages: TMA loads, wgmma, TMA stores. */
+/* kernels_ring.c - a producer, two consumer warpgroups and a ring of stages: TMA loads and wgmma. The ways in which right
+ * kernels wait, arrive, announce and take turns, and what must be named whatever the schedule. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"
+#include "../../common/device/cp_async.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
-#include "../../common/device/pipeline.h"
 #include "../../common/device/swizzle.h"
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
 
 #include "cases.h"
 
+#define CASE_LIST "roles"
+
+/* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B; where they take turns, the
+ * same rows. */
+enum { BM = 64, BN = 64, BK = 64, CONSUMERS = 2, PRODUCER = 128 * CONSUMERS, THREADS = PRODUCER + 64 };
+enum { STAGES = 3, K_TILES = 8, STEPS = BK / 16, A_BYTES = CONSUMERS * BM * BK * 2, B_BYTES = BN * BK * 2 };
+enum { BYTES = A_BYTES + B_BYTES };
+
+/* the producer */
+RIGHT_CASE(RIGHT_EXPECT_IN_TWO);   /* expect_tx for A, then arrive.expect_tx for B */
+RIGHT_CASE(RIGHT_EXPECT_BY_OTHER); /* another thread announces B, before a __syncwarp() and the arrival */
+RIGHT_CASE(RIGHT_LOADS_FIRST);     /* loads, then arrive.expect_tx */
+RIGHT_CASE(RIGHT_EMPTY_AHEAD);     /* it waits for the stage of the next k-tile before it fills this one */
+RIGHT_CASE(RIGHT_FIRST_LAP_FREE);  /* it asks for no stage in the first lap */
+RIGHT_CASE(RIGHT_NO_TAIL);
+RIGHT_CASE(RIGHT_B_BY_CP_ASYNC); /* all 64 threads copy B, fence and arrive; one of them loads A */
+RIGHT_CASE(RIGHT_B_BY_STORES);   /* ... or store B; then one of them fences for all, and arrives */
+RIGHT_CASE(RIGHT_REFILL_NAMED);  /* no producer: the consumers synchronise at a named barrier, one of them loads */
+/* the consumers' waits */
+RIGHT_CASE(RIGHT_ASKS);        /* test_wait, and a wait if it was in vain */
+RIGHT_CASE(RIGHT_ASKS_AHEAD);  /* test_wait for the next k-tile, and a wait all the same */
+RIGHT_CASE(RIGHT_WAITS_TWICE); /* ... for the same phase, before the stage is released */
+RIGHT_CASE(RIGHT_ONE_WAITS);   /* one thread of each consumer, then a barrier of the warpgroup */
+RIGHT_CASE(RIGHT_HANDED_ON); /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
+/* their releases */
+RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* a lane of each warp, which has read A by ldmatrix, after a __syncwarp() */
+RIGHT_CASE(RIGHT_LATE_RELEASE);     /* wait_group(2), two k-tiles late */
+/* their products */
+RIGHT_CASE(RIGHT_STEP_GROUPS); /* a group for each k16 step; the wait leaves a k-tile's */
+RIGHT_CASE(RIGHT_FENCE_ONCE);  /* before the main loop */
+RIGHT_CASE(RIGHT_TWO_SETS);    /* of accumulators, in turn; one is read while the products on the other go on */
+RIGHT_CASE(
+    RIGHT_EMPTY_GROUPS);  /* a consumer without products fences, commits and waits; the stages are refilled as above */
+RIGHT_CASE(RIGHT_ZEROED); /* accumulators are set to zero before the loop, and always added to */
+RIGHT_CASE(RIGHT_FRAGMENTS);    /* A from registers, two sets in turn */
+RIGHT_CASE(RIGHT_LOADED_AHEAD); /* ... the next set is loaded between the fence and the products on this one */
+/* turns: each k-tile is for one consumer */
+RIGHT_CASE(RIGHT_TURNS_BOTH);   /* the other one waits for it and releases it too */
+RIGHT_CASE(RIGHT_TURNS_HANDED); /* numbered barriers hand the turn on, as CUTLASS does */
+RIGHT_CASE(RIGHT_TURNS_EVEN);   /* an even number of stages: each consumer has its own */
+/* phases without bytes */
+RIGHT_CASE(RIGHT_OWN_ARRIVAL);                 /* a thread arrives for phase 0, and waits for phase 1 */
+RIGHT_CASE(RIGHT_KNOWN_ARRIVAL);               /* a thread that knows of that arrival waits for phase 1 */
+WRONG_CASE(ONE_WARP_WAITS_AGAIN, CONVERGENCE); /* at its end */
+LOCAL_CASE(FRAGMENT_BEHIND_FENCE, WGMMA_FENCE);
+
+#undef CASE_LIST
 #define CASE_LIST "ring"
 
-enum { BM = 64, BN = 64, BK = 64, STAGES = 2, THREADS = 256, K_TILES = 5, STAGE_BYTES = (BM + BN) * BK * 2 };
-
 RIGHT_CASE(RIGHT);
-RIGHT_CASE(RIGHT_GENERIC_A); /* A is stored by the producer warpgroup and fenced */
-RIGHT_CASE(
-    RIGHT_GENERIC_A_LATE); /* the thread that issues fences, after the barrier that orders the writers before it */
-RIGHT_CASE(RIGHT_STORE_FENCE_LATE); /* the same in the epilogue */
-RIGHT_CASE(RIGHT_NO_INIT_FENCE);    /* in one CTA __syncthreads() publishes the barriers, to the copy engine too */
+RIGHT_CASE(RIGHT_NO_INIT_FENCE); /* in one CTA __syncthreads() publishes the barriers, to the copy engine too */
 WRONG_CASE(EMPTY_PARITY, DEADLOCK);
 WRONG_CASE(NO_EXPECT, RACE_RAW);
 WRONG_CASE(EXPECT_HALF, TX_COUNT);
@@ -47,9 +89,6 @@ CASE_OF(run, SAME_K_TILE, SUMS_WRONG, NULL); /* nor do the coordinates of either
 WRONG_CASE(LOCAL_MAP, TMA_OPERAND);
 WRONG_CASE(READ_BARRIER, BARRIER_OVERWRITTEN);
 WRONG_CASE(PARITY_IS_LAP, PHASE_TOKEN);
-WRONG_CASE(NO_READ_WAIT, RACE_WAR);
-WRONG_CASE(NO_STORE_COMMIT, EXIT_IN_FLIGHT);
-WRONG_CASE(NO_STORE_WAIT, EXIT_IN_FLIGHT);
 WRONG_CASE(LOAD_MISALIGNED, ALIGNMENT);
 WRONG_CASE(LOAD_BAD_MAP, TMA_OPERAND);
 WRONG_CASE(BARRIER_MISALIGNED, ALIGNMENT);
@@ -58,214 +97,386 @@ WRONG_CASE(ONE_WARP_MULTIPLIES, DEADLOCK);
 WRONG_CASE(ONE_WARP_RETURNS, CONVERGENCE);
 
 typedef struct {
-    bf16 a[STAGES][BM * BK]; /* 128-byte swizzle */
+    bf16 a[STAGES][CONSUMERS * BM * BK]; /* 128-byte swizzle */
     bf16 b[STAGES][BN * BK];
-    bf16 out[BN / 16][BM * 16]; /* boxes [64][16], 32-byte swizzle */
-    MBarrier full[STAGES];
-    MBarrier empty[STAGES];
+    MBarrier full[STAGES], empty[STAGES], extra;
 } Shared;
 
 typedef struct {
-    TensorMap map_a, map_b, map_c[2];
-    const bf16 *a;
-    int bug;
-    int k_tiles;
+    TensorMap map_a, map_b;
+    const bf16 *b;
+    float *out; /* [CONSUMERS][BM][BN] */
+    int bug, stages, zero;
 } Params;
 
-/* All producer threads: A by ordinary loads and stores, in the swizzle that TMA would have used. */
-DEVICE void store_a(Shared *s, const Params *p, int stage, int k_tile) {
-    int thread = (int)threadIdx.x;
-    for (int i = thread; i < BM * BK / 8; i += 128) {
-        int row = i / 8, chunk = i % 8;
-        const uint4 *from = (const uint4 *)(p->a + row * K_TILES * BK + k_tile * BK + chunk * 8);
-        *(uint4 *)&s->a[stage][swizzled_index(row, chunk)] = *from;
+DEVICE int turns(int bug) { return bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED || bug == RIGHT_TURNS_EVEN; }
+
+DEVICE int refills(int bug) { return bug == RIGHT_REFILL_NAMED || bug == RIGHT_EMPTY_GROUPS; }
+
+/* Only the first consumer multiplies. */
+DEVICE int idles(int bug) { return bug == RIGHT_EMPTY_GROUPS; }
+
+DEVICE int from_registers(int bug) {
+    return bug == RIGHT_FRAGMENTS || bug == RIGHT_SYNCWARP_ARRIVES || bug == RIGHT_LOADED_AHEAD ||
+           bug == FRAGMENT_BEHIND_FENCE;
+}
+
+/* ---- the producer ------------------------------------------------------------------------------------------------ */
+
+DEVICE int announced(int bug) {
+    switch (bug) {
+    case RIGHT_EXPECT_BY_OTHER:
+    case RIGHT_B_BY_CP_ASYNC:
+    case RIGHT_B_BY_STORES: return A_BYTES;
+    case RIGHT_EXPECT_IN_TWO: return B_BYTES;
+    case EXPECT_HALF: return BYTES / 2;
+    case EXPECT_DOUBLE: return 2 * BYTES;
+    case BOX_TOO_LARGE: return BYTES + A_BYTES;
+    case EXPECT_TOO_LARGE: return 1 << 20;
+    default: return BYTES;
     }
 }
 
-DEVICE void producer(Shared *s, const Params *p) {
+/* One thread. */
+DEVICE void load(Shared *s, const Params *p, int k_tile) {
+    const int bug = p->bug, stage = k_tile % p->stages, k = bug == SAME_K_TILE ? 0 : k_tile * BK;
+    MBarrier *full = &s->full[stage], *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
+    TensorMap local = p->map_a;
+    const TensorMap *map_a = bug == LOCAL_MAP      ? &local
+                             : bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16)
+                                                   : &p->map_a;
+    ADDS(RIGHT_EXPECT_IN_TWO, mbarrier_expect_tx(full, A_BYTES));
+    if (bug == NO_EXPECT) {
+        mbarrier_arrive(full);
+    } else if (bug != RIGHT_LOADS_FIRST) {
+        mbarrier_arrive_expect_tx(full, announced(bug));
+    }
+    bf16 *b = bug == LOAD_OVER_BARRIER ? (bf16 *)((uintptr_t)s->full / 1024 * 1024) : s->b[stage];
+    tma_load_2d(s->a[stage] + (bug == LOAD_MISALIGNED ? 8 : 0), map_a, k, 0, bar);
+    if (bug != RIGHT_B_BY_CP_ASYNC && bug != RIGHT_B_BY_STORES) {
+        tma_load_2d(b, &p->map_b, k, 0, bar);
+    }
+    ADDS(RIGHT_LOADS_FIRST, mbarrier_arrive_expect_tx(full, BYTES));
+}
+
+DEVICE void wait_empty(Shared *s, const Params *p, int k_tile) {
+    int lap = k_tile / p->stages;
+    if (p->bug != RIGHT_FIRST_LAP_FREE || lap > 0) {
+        mbarrier_wait_parity(&s->empty[k_tile % p->stages], (uint32_t)(lap & 1) ^ (p->bug != EMPTY_PARITY));
+    }
+}
+
+/* The two producer warps. */
+DEVICE void produce(Shared *s, const Params *p) {
     const int bug = p->bug;
-    const int generic = bug == RIGHT_GENERIC_A || bug == RIGHT_GENERIC_A_LATE;
-    PipelineState state = bug == EMPTY_PARITY ? consumer_start_state() : producer_start_state();
-    for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
-        MBarrier *full = &s->full[state.index];
-        mbarrier_wait_parity(&s->empty[state.index], state.phase);
-        if (generic) {
-            store_a(s, p, state.index, k_tile);
-            ADDS(RIGHT_GENERIC_A, fence_proxy_async());
-            named_barrier_sync(1, 128);
-            if (bug == RIGHT_GENERIC_A_LATE && threadIdx.x == 0) {
-                fence_proxy_async();
+    int thread = (int)threadIdx.x - PRODUCER, k_tile = 0;
+    int two = bug == RIGHT_EXPECT_BY_OTHER;
+    if (thread >= 32 && bug == RIGHT_HANDED_ON) {
+        for (; k_tile < K_TILES; k_tile++) {
+            int stage = k_tile % p->stages;
+            mbarrier_wait_parity(&s->full[stage], (uint32_t)(k_tile / p->stages) & 1);
+            named_barrier_arrive(3 + stage, 128 * CONSUMERS + 32);
+        }
+    } else if (bug == RIGHT_B_BY_CP_ASYNC || bug == RIGHT_B_BY_STORES) {
+        for (; k_tile < K_TILES; k_tile++) {
+            int stage = k_tile % p->stages;
+            wait_empty(s, p, k_tile);
+            for (int row = thread / 8; row < BN; row += 8) {
+                bf16 *to = &s->b[stage][swizzled_index(row, thread % 8)];
+                const bf16 *from = p->b + row * K_TILES * BK + k_tile * BK + thread % 8 * 8;
+                if (bug == RIGHT_B_BY_STORES) {
+                    *(uint4 *)to = *(const uint4 *)from;
+                } else {
+                    cp_async_16(to, from);
+                }
+            }
+            if (bug == RIGHT_B_BY_STORES) {
+                named_barrier_sync(14, 64);
+                if (thread == 0) {
+                    fence_proxy_async();
+                    load(s, p, k_tile);
+                }
+                continue;
+            }
+            if (thread == 0) {
+                load(s, p, k_tile);
+            }
+            cp_async_commit_group();
+            cp_async_wait_group(0);
+            fence_proxy_async();
+            mbarrier_arrive(&s->full[stage]);
+        }
+    } else if (thread == 0 || (two && thread == 1)) {
+        ADDS(RIGHT_EMPTY_AHEAD, wait_empty(s, p, 0));
+        for (; k_tile < K_TILES; k_tile++) {
+            if (bug != RIGHT_EMPTY_AHEAD) {
+                wait_empty(s, p, k_tile);
+            } else if (k_tile + 1 < K_TILES) {
+                wait_empty(s, p, k_tile + 1);
+            }
+            if (two && thread == 1) {
+                mbarrier_expect_tx(&s->full[k_tile % p->stages], B_BYTES);
+            }
+            ADDS(RIGHT_EXPECT_BY_OTHER, __syncwarp(3));
+            if (thread == 0) {
+                load(s, p, k_tile);
             }
         }
-        if (threadIdx.x == 0) {
-            int bytes = generic ? STAGE_BYTES / 2 : STAGE_BYTES;
-            bytes = bug == EXPECT_HALF ? bytes / 2 : bug == EXPECT_DOUBLE ? bytes * 2 : bytes;
-            bytes += bug == BOX_TOO_LARGE ? BM * BK * 2 : 0;
-            ADDS(EXPECT_TOO_LARGE, bytes = 1 << 20);
-            bug == NO_EXPECT ? mbarrier_arrive(full) : mbarrier_arrive_expect_tx(full, bytes);
-            bf16 *a = s->a[state.index], *b = s->b[state.index];
-            ADDS(LOAD_MISALIGNED, a += 8);
-            ADDS(LOAD_OVER_BARRIER, b = (bf16 *)((uintptr_t)s->full / 1024 * 1024));
-            const TensorMap *map_a =
-                bug == LOAD_BAD_MAP ? (const TensorMap *)((const char *)&p->map_a + 16) : &p->map_a;
-            MBarrier *bar = bug == BARRIER_MISALIGNED ? (MBarrier *)((char *)full + 4) : full;
-            int k = bug == SAME_K_TILE ? 0 : k_tile * BK;
-            TensorMap local = p->map_a;
-            if (!generic) {
-                tma_load_2d(a, bug == LOCAL_MAP ? &local : map_a, k, 0, bar);
-            }
-            tma_load_2d(b, &p->map_b, k, 0, bar);
+        for (int i = 0; i < p->stages && bug != RIGHT_NO_TAIL; i++) {
+            wait_empty(s, p, k_tile + i);
         }
-        pipeline_advance(&state, STAGES);
     }
 }
 
-DEVICE uint64_t operand(const bf16 *tile, int bug) {
-    if (bug == WRONG_STRIDE) {
-        return wgmma_descriptor_fields(shared_address(tile), 16, 2048, WGMMA_SWIZZLE_128B);
+/* ---- the consumers ----------------------------------------------------------------------------------------------- */
+
+DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
+    const int bug = p->bug, stage = k_tile % p->stages;
+    int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128;
+    uint32_t parity = (uint32_t)(k_tile / p->stages) & 1;
+    MBarrier *full = &s->full[stage];
+    switch (bug) {
+    case RIGHT_ASKS:
+        if (!mbarrier_test_wait_parity(full, parity)) {
+            mbarrier_wait_parity(full, parity);
+        }
+        break;
+    case ONE_WARP_MULTIPLIES:
+    case RIGHT_ONE_WAITS:
+        if (thread == 0) {
+            mbarrier_wait_parity(full, parity);
+        }
+        named_barrier_sync(1 + consumer, 128);
+        break;
+    case RIGHT_HANDED_ON: named_barrier_sync(3 + stage, 128 * CONSUMERS + 32); break;
+    case NO_FULL_WAIT: break;
+    case PARITY_IS_LAP: mbarrier_wait_parity(full, (uint32_t)(k_tile / p->stages)); break;
+    default: mbarrier_wait_parity(full, parity);
     }
-    return wgmma_descriptor(tile);
+    if (bug == RIGHT_WAITS_TWICE) {
+        __syncwarp();
+        mbarrier_wait_parity(full, parity);
+    }
+    if (bug == READ_BARRIER && thread == 3) {
+        p->out[0] = (float)*(volatile uint64_t *)&full->state;
+    }
 }
 
-DEVICE void multiply(Shared *s, const Params *p, float *acc, int stage, int k_tile) {
-    const int bug = p->bug;
-    int warp = (int)threadIdx.x / 32 % 4, lane = (int)threadIdx.x % 32;
-    uint64_t a = operand(s->a[stage], bug), b = operand(s->b[stage], bug);
+DEVICE void load_fragments(Shared *s, const Params *p, uint32_t fragment[STEPS][4], int k_tile) {
+    int row = (int)threadIdx.x / 32 * 16 + (int)threadIdx.x % 16, half = (int)threadIdx.x % 32 / 16;
+    for (int step = 0; step < STEPS; step++) {
+        ldmatrix_x4(fragment[step], &s->a[k_tile % p->stages][swizzled_index(row, 2 * step + half)]);
+    }
+    /* ldmatrix has read the stage through the generic proxy. */
+    fence_proxy_async();
+}
+
+DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2][STEPS][4], int k_tile, int first) {
+    const int bug = p->bug, stage = k_tile % p->stages;
+    int consumer = (int)threadIdx.x / 128, warp = (int)threadIdx.x / 32 % 4, set = k_tile % 2;
+    const bf16 *tile = &s->a[stage][turns(bug) ? 0 : consumer * BM * BK];
+    uint64_t a = bug == WRONG_STRIDE ? wgmma_descriptor_fields(shared_address(tile), 16, 2048, WGMMA_SWIZZLE_128B)
+                                     : wgmma_descriptor(tile);
+    uint64_t b = wgmma_descriptor(s->b[stage]);
     ADDS(DESCRIPTOR_OUTSIDE, a += 3 << 12);
     ADDS(DESCRIPTOR_BITS, b |= (uint64_t)1 << 46);
-    if (bug == OTHER_ROWS && k_tile > 0) {
-        a += 512 / 16 * 2;
+    a += bug == OTHER_ROWS && k_tile > 0 ? 512 / 16 * 2 : 0;
+    a += bug == LANES_DIFFER && threadIdx.x % 32 == 7 ? WGMMA_K16_STEP : 0;
+    if (from_registers(bug)) {
+        if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
+            load_fragments(s, p, fragment[set], k_tile);
+        }
     }
-    if (bug == LANES_DIFFER && lane == 7) {
-        a += WGMMA_K16_STEP;
-    }
-    if (bug != ONE_WARP_MISSES_FENCE || warp != 3) {
+    if ((bug != RIGHT_FENCE_ONCE || first) && (bug != ONE_WARP_MISSES_FENCE || warp != 3)) {
         wgmma_fence();
     }
     if (bug == ONE_WARP_MULTIPLIES && warp != 1) {
         return;
     }
-    for (int step = 0; step < BK / 16; step++) {
+    if (bug == RIGHT_LOADED_AHEAD && k_tile + 1 < K_TILES) {
+        wait_full(s, p, k_tile + 1);
+        load_fragments(s, p, fragment[1 - set], k_tile + 1);
+    }
+    ADDS(FRAGMENT_BEHIND_FENCE, fragment[set][1][2] += (uint32_t)p->zero);
+    int add = bug == RIGHT_ZEROED || !first;
+    for (int step = 0; step < STEPS; step++) {
         int k16 = bug == SAME_K_STEP ? 0 : step * WGMMA_K16_STEP;
-        wgmma_ss(64, acc, a + k16, b + k16, k_tile + step > 0);
+        if (from_registers(bug)) {
+            wgmma_rs(64, acc, fragment[set][step], b + k16, add || step > 0);
+        } else if (!idles(bug) || consumer == 0) {
+            wgmma_ss(64, acc, a + k16, b + k16, add || step > 0);
+        }
+        if (bug == RIGHT_STEP_GROUPS && step < STEPS - 1) {
+            wgmma_commit_group();
+        }
     }
     LEAVES_OUT(NO_COMMIT, wgmma_commit_group());
+    ADDS(STORE_IN_FLIGHT, acc[3] = 0);
 }
 
-DEVICE void consumer(Shared *s, const Params *p) {
+DEVICE void release(Shared *s, const Params *p, int k_tile) {
     const int bug = p->bug;
-    int thread = (int)threadIdx.x % 128, lane = thread % 32;
-    float acc[BN / 2];
-    PipelineState state = consumer_start_state();
-    for (int k_tile = 0; k_tile < p->k_tiles; k_tile++) {
-        int last = k_tile == p->k_tiles - 1;
-        if (bug != NO_FULL_WAIT) {
-            mbarrier_wait_parity(&s->full[state.index],
-                                 bug == PARITY_IS_LAP ? (uint32_t)(k_tile / STAGES) : state.phase);
+    int thread = (int)threadIdx.x % 128;
+    if (k_tile < 0) {
+        return;
+    }
+    if (bug == RIGHT_SYNCWARP_ARRIVES) {
+        __syncwarp();
+    } else if (from_registers(bug)) {
+        named_barrier_sync(1 + (int)threadIdx.x / 128, 128);
+    }
+    if (bug == RIGHT_SYNCWARP_ARRIVES ? thread % 32 == 5 : thread == 0 || bug == ALL_ARRIVE) {
+        mbarrier_arrive(&s->empty[k_tile % p->stages]);
+    }
+}
+
+/* All consumers synchronise, and one of their threads fills the stage of k-tile `k_tile`. */
+DEVICE void refill(Shared *s, const Params *p, int k_tile) {
+    named_barrier_sync(15, 128 * CONSUMERS);
+    if (threadIdx.x == 128) {
+        load(s, p, k_tile);
+    }
+}
+
+DEVICE void consume(Shared *s, const Params *p) {
+    const int bug = p->bug;
+    int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+    int none = turns(bug) || bug == RIGHT_LOADED_AHEAD || bug == RELEASE_EARLY;
+    int late = bug == RIGHT_LATE_RELEASE ? 2 : !none; /* k-tiles in flight */
+    float acc[2][BN / 2];
+    uint32_t fragment[2][STEPS][4];
+    if (bug == RIGHT_ZEROED) {
+        for (int i = 0; i < BN / 2; i++) {
+            acc[0][i] = 0;
         }
-        if (bug == READ_BARRIER && thread == 3 && *(volatile uint64_t *)&s->full[0].state == 1) {
-            acc[0] = 0;
+    }
+    for (int k_tile = 0; k_tile < p->stages && refills(bug) && threadIdx.x == 128; k_tile++) {
+        load(s, p, k_tile);
+    }
+    if (bug == RIGHT_TURNS_HANDED && consumer == 1) {
+        named_barrier_arrive(6, 128 * CONSUMERS); /* consumer 0's first turn is free */
+    }
+    for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
+        int mine = !turns(bug) || k_tile % 2 == consumer, set = bug == RIGHT_TWO_SETS ? k_tile % 2 : 0;
+        if (!mine) {
+            if (bug == RIGHT_TURNS_BOTH) {
+                wait_full(s, p, k_tile);
+                named_barrier_sync(1 + consumer, 128);
+                release(s, p, k_tile);
+            }
+            continue;
         }
-        if (bug == ONE_WARP_RETURNS && k_tile == 1 && thread / 32 == 3) {
+        ADDS(RIGHT_TURNS_HANDED, named_barrier_sync(6 + consumer, 128 * CONSUMERS));
+        if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
+            wait_full(s, p, k_tile);
+        }
+        if (bug == ONE_WARP_RETURNS && k_tile == 1 && warp == 3) {
             return;
         }
-        multiply(s, p, acc, state.index, k_tile);
-        ADDS(STORE_IN_FLIGHT, acc[3] = 0);
-        if (bug != RELEASE_EARLY && bug != NO_COMMIT) {
-            wgmma_wait_group(0);
+        multiply(s, p, acc[set], fragment, k_tile, k_tile < (turns(bug) || bug == RIGHT_TWO_SETS ? 2 : 1));
+        ADDS(RIGHT_TURNS_HANDED, named_barrier_arrive(7 - consumer, 128 * CONSUMERS));
+        if (bug == RIGHT_ASKS_AHEAD && k_tile + 1 < K_TILES) {
+            mbarrier_test_wait_parity(&s->full[(k_tile + 1) % p->stages], (uint32_t)((k_tile + 1) / p->stages) & 1);
         }
-        if (thread == 0 || bug == ALL_ARRIVE) {
-            mbarrier_arrive(&s->empty[state.index]);
-        }
-        if (last && (bug == RELEASE_EARLY || bug == NO_COMMIT)) {
-            wgmma_wait_group(0);
-        }
-        pipeline_advance(&state, STAGES);
-    }
-    registers_settled(acc, BN / 2);
-
-    /* Into two matrices, so that the second round conflicts with the first round's reads. */
-    for (int round = 0; round < 2; round++) {
-        if (round > 0 && bug != NO_READ_WAIT) {
-            if (thread == 0) {
-                bulk_wait_group_read(0);
-            }
-            named_barrier_sync(2, 128);
-        }
-        int row = thread / 32 * 16 + lane % 16;
-        int in_box = (int)swizzle_32b((uint32_t)(row * 32 + lane / 16 * 16)) / 2;
-        for (int box = 0; box < BN / 16; box++) {
-            const float *v = &acc[box * 8];
-            uint32_t packed[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[2], v[3]), pack_bf16x2(v[4], v[5]),
-                                  pack_bf16x2(v[6], v[7])};
-            stmatrix_x4(&s->out[box][in_box], packed);
-        }
-        LEAVES_OUT(RIGHT_STORE_FENCE_LATE, fence_proxy_async());
-        named_barrier_sync(2, 128);
-        if (thread == 0) {
-            ADDS(RIGHT_STORE_FENCE_LATE, fence_proxy_async());
-            for (int box = 0; box < BN / 16; box++) {
-                tma_store_2d(&p->map_c[round], s->out[box], box * 16, 0);
-            }
-            LEAVES_OUT(NO_STORE_COMMIT, bulk_commit_group());
+        wgmma_wait_group(bug == RIGHT_STEP_GROUPS ? STEPS : bug == RELEASE_EARLY ? 1 : late);
+        if (!refills(bug)) {
+            release(s, p, k_tile - late);
+        } else if (k_tile > 0 && k_tile - 1 + p->stages < K_TILES) {
+            refill(s, p, k_tile - 1 + p->stages);
         }
     }
-    if (thread == 0 && bug != NO_STORE_WAIT) {
-        bulk_wait_group(0);
+    float *out = p->out + consumer * BM * BN;
+    for (int set = 0; set < 1 + (bug == RIGHT_TWO_SETS); set++) {
+        wgmma_wait_group(bug == RIGHT_TWO_SETS ? 1 - set : 0);
+        registers_settled(acc[set], BN / 2);
+        for (int v = 0; v < BN / 2 && (!idles(bug) || consumer == 0); v++) {
+            int row = warp * 16 + lane / 4 + v / 2 % 2 * 8, col = v / 4 * 8 + lane % 4 * 2 + v % 2;
+            out[row * BN + col] = acc[set][v] + (set > 0 ? out[row * BN + col] : 0);
+        }
+    }
+    if (bug == ONE_WARP_WAITS_AGAIN && warp == 0) {
+        wgmma_wait_group(0);
+    }
+    for (int k_tile = K_TILES - late; k_tile < K_TILES && !refills(bug); k_tile++) {
+        release(s, p, k_tile);
     }
 }
+
+/* ---- phases without bytes ---------------------------------------------------------------------------------------- */
+
+DEVICE void arrivals(Shared *s, const Params *p) {
+    const int bug = p->bug, thread = (int)threadIdx.x;
+    if (thread == 0) {
+        mbarrier_arrive(&s->extra);
+    }
+    __syncthreads();
+    if (thread == 32) {
+        mbarrier_wait_parity(&s->extra, 0);
+        mbarrier_arrive(&s->extra);
+    } else if (thread == (bug == RIGHT_OWN_ARRIVAL ? 0 : 64)) {
+        mbarrier_wait_parity(&s->extra, 1);
+    }
+}
+
+/* ---- run --------------------------------------------------------------------------------------------------------- */
 
 static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_constant__ Params p) {
     SHARED_MEMORY(Shared, s);
     const int bug = p.bug;
     if (threadIdx.x == 0 || (bug == REINIT && threadIdx.x == 32)) {
-        tma_prefetch_map(&p.map_a);
-        LEAVES_OUT(NO_INIT, mbarrier_init(s->full, STAGES, bug == FULL_COUNT_128 ? 128 : 1));
-        mbarrier_init(s->empty, STAGES, 1);
+        LEAVES_OUT(NO_INIT, mbarrier_init(s->full, p.stages,
+                                          bug == FULL_COUNT_128        ? 128
+                                          : bug == RIGHT_B_BY_CP_ASYNC ? 65
+                                                                       : 1));
+        mbarrier_init(s->empty, p.stages,
+                      bug == RIGHT_SYNCWARP_ARRIVES           ? 4 * CONSUMERS
+                      : turns(bug) && bug != RIGHT_TURNS_BOTH ? 1
+                                                              : CONSUMERS);
+        mbarrier_init(&s->extra, 1, 1);
         LEAVES_OUT(RIGHT_NO_INIT_FENCE, mbarrier_init_fence());
     }
     __syncthreads();
     if (bug == STORE_OVER_BARRIER && threadIdx.x == 200) {
         s->full[1].state = 0;
     }
-    int generic = bug == RIGHT_GENERIC_A || bug == RIGHT_GENERIC_A_LATE;
-    if (threadIdx.x >= 128) {
-        consumer(s, &p);
-    } else if (threadIdx.x == 0 || generic) {
-        producer(s, &p);
+    if (bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL) {
+        arrivals(s, &p);
+    } else if (threadIdx.x < PRODUCER) {
+        consume(s, &p);
+    } else if (!refills(bug)) {
+        produce(s, &p);
     }
 }
 KERNEL_ENTRY(ring_kernel, Params);
 
-static int run(const Case *wanted) {
-    const int bug = wanted->bug;
-    enum { K = K_TILES * BK };
-    bf16 *a = case_memory(BM * K * sizeof *a, "A"), *b = case_memory(BN * K * sizeof *b, "B");
-    bf16 *c[2] = {case_memory(BM * BN * sizeof **c, "C"), case_memory(BM * BN * sizeof **c, "D")};
+static int run(const Case *c) {
+    const int bug = c->bug;
+    enum { K = K_TILES * BK, ROWS = CONSUMERS * BM };
+    bf16 *a = case_memory(ROWS * K * sizeof *a, "A"), *b = case_memory(BN * K * sizeof *b, "B");
+    float *out = case_memory(ROWS * BN * sizeof *out, "out");
     for (int k = 0; k < K; k++) {
-        for (int i = 0; i < BM; i++) {
+        for (int i = 0; i < ROWS; i++) {
             a[i * K + k] = float_to_bf16((float)((i * 7 + k * 3) % 5 - 2));
+        }
+        for (int i = 0; i < BN; i++) {
             b[i * K + k] = float_to_bf16((float)((i * 5 + k * 11) % 7 - 3));
         }
     }
-    for (int i = 0; i < BM * BN; i++) {
-        c[0][i] = c[1][i] = 0x7fc0;
-    }
-    Params p = {.a = a, .bug = bug, .k_tiles = K_TILES};
-    int box_rows = bug == BOX_TOO_LARGE ? 2 * BM : BM;
-    int failed = tensor_map_2d(&p.map_a, "A", a, BM, K, K, box_rows, BK, SWIZZLE_128B, NULL) ||
-                 tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
-    failed |= tensor_map_2d(&p.map_c[0], "C", c[0], BM, BN, BN, BM, 16, SWIZZLE_32B, NULL) ||
-              tensor_map_2d(&p.map_c[1], "D", c[1], BM, BN, BN, BM, 16, SWIZZLE_32B, NULL);
-    int status = 3;
-    if (!failed) {
+    memset(out, 0xff, ROWS * BN * sizeof *out);
+    int stages = bug == RIGHT_TURNS_EVEN ? 2 : STAGES;
+    Params p = {.b = b, .out = out, .bug = bug, .stages = stages};
+    int status =
+        tensor_map_2d(&p.map_a, "A", a, ROWS, K, K, bug == BOX_TOO_LARGE ? 2 * ROWS : ROWS, BK, SWIZZLE_128B, NULL) ||
+        tensor_map_2d(&p.map_b, "B", b, BN, K, K, BN, BK, SWIZZLE_128B, NULL);
+    if (status == 0) {
         LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
         status = launch_kernel(KERNEL(ring_kernel), shape, &p, NULL, NULL);
     }
-    for (int i = 0; i < BM && status == 0; i++) {
+    int right = bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL; /* they multiply nothing */
+    for (int i = 0; i < (turns(bug) || idles(bug) ? BM : ROWS) && status == 0 && !right; i++) {
         for (int j = 0; j < BN; j++) {
-            bf16 want = float_to_bf16(case_dot(a + i * K, b + j * K, K));
-            status |= c[0][i * BN + j] != want || c[1][i * BN + j] != want;
+            float got = out[i * BN + j] + (turns(bug) ? out[(BM + i) * BN + j] : 0);
+            status |= got != case_dot(a + i * K, b + j * K, K);
         }
     }
     return status;
