@@ -182,8 +182,9 @@ static int run(const Case *c) {
     for (int d = 1; d < t.rank; d++) {
         place += p.c[d] * (int64_t)t.stride[d - 1];
     }
-    if (status == 0 && (memcmp(p.seen, in + place, 16) != 0 ||
-                        ((!b->add || c->bug == ADD_TO_NAN) && memcmp(out + place, in + place, 16) != 0))) {
+    const size_t bytes = b->rank == 0 ? 32 : 16;
+    if (status == 0 && (memcmp(p.seen, in + place, bytes) != 0 ||
+                        ((!b->add || c->bug == ADD_TO_NAN) && memcmp(out + place, in + place, bytes) != 0))) {
         status = 1;
     }
     return status;
