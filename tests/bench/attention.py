@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """attention.py - 13_attention compared with PyTorch and FlashAttention-3, in one process and in the same rounds.
 
-    attention.py [--library NAME=FILE]... [--flash3 FILE] [--only LIST] [--rounds R] [--pause MS] [--csv FILE] [--list]
+    attention.py [--flash3 FILE] [--more] [--rounds R] [--pause MS] [--csv FILE]
 
-make bench-attention calls it. --library: a build of libattention13 and its name in the CSV; without it
-13=build/release/library/libattention13.so. --flash3: peers/flash3.cu as a library. --only: numbers of points of --list.
---more: other points, instead of the twelve with 16384 tokens and 2048 = heads x head size: lengths that are no
-multiple of a tile, few keys, few queries, fewer heads of K and V. --peers no: ours alone. --csv: as bench's.
+make bench-attention calls it. --flash3: peers/flash3.cu as a library. --more: other points, instead of the twelve with
+16384 tokens and 2048 = heads x head size: lengths that are no multiple of a tile, few keys, few queries, fewer heads of
+K and V. --csv: as bench's.
 
 Every result is compared with sums in fp64 before it is timed; a wrong result gets no figure, and the exit status is 1.
 A sample is a graph of launches that takes 4 ms or more, with a pause before it, so that the host's time for a call does
@@ -217,27 +216,17 @@ def driver_version():
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip())
-    parser.add_argument("--library", action="append")
-    for name, default in (("flash3", None), ("only", None), ("csv", None), ("peers", "yes")):
-        parser.add_argument("--" + name, default=default)
+    parser.add_argument("--flash3")
+    parser.add_argument("--csv")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pause", type=int, default=200)
-    parser.add_argument("--list", action="store_true")
     parser.add_argument("--more", action="store_true")
     options = parser.parse_args()
-    points = MORE if options.more else POINTS
-    if options.list:
-        for i, point in enumerate(points):
-            print(i, text_of(point))
-        return 0
-    points = [points[int(i)] for i in options.only.split(",")] if options.only else points
     if not torch.cuda.is_available():
         print("attention.py: torch sees no GPU", file=sys.stderr)
         return 3
-    libraries = options.library or ["13=" + os.path.join(TOP, "build/release/library/libattention13.so")]
-    contestants = [(name, ours(path)) for name, path in (x.split("=", 1) for x in libraries)]
-    if options.peers == "yes":
-        contestants += [(name, sdpa(backend)) for name, backend in PYTORCH.items()]
+    contestants = [("13", ours(os.path.join(TOP, "build/release/library/libattention13.so")))]
+    contestants += [(name, sdpa(backend)) for name, backend in PYTORCH.items()]
     if options.flash3:
         contestants.append(("FlashAttention-3", Flash3(options.flash3)))
     gpu, clock, wrong = torch.cuda.get_device_name(0), Clock(), 0
@@ -248,7 +237,7 @@ def main():
     csv = open(csv_path, "a", encoding="ascii")
     if csv.tell() == 0:
         print(HEADER, file=csv)
-    for point in points:
+    for point in MORE if options.more else POINTS:
         print(text_of(point))
         for name, values, mhz in measure(point, contestants, options, clock):
             wrong += values is None

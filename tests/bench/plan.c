@@ -6,8 +6,8 @@
 
 /* ---- what is linked ---- */
 
-/* Chapters first, then steps ("08_2_ping_pong"), then the patches that plans name, as an experiment or an exercise. What
- * is not linked is NULL: the program without patches is built in a minute. */
+/* Chapters first, then steps ("08_2_ping_pong"), then the patches that plans name, each an experiment or an exercise.
+ * What is not linked is NULL: the program without patches is built in a minute. */
 #define EACH_CHAPTER(id) EACH(id, chapter_##id)
 #define EACH_STEP(id) EACH(id, chapter_##id)
 #define EACH_PATCH(id) EACH(id, experiment_##id) EACH(id, exercise_##id)
@@ -200,8 +200,7 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
 }
 
 /* Reads a line into `row`. other: a row whose shapes are taken where the field is empty, or whatever it says
- * (`always`);
- * NULL: none. */
+ * (`always`); NULL: none. */
 static int read_row(char *line, const Row *other, int always, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
     char *rest = line, *field[6];
     int fields = 0;

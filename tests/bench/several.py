@@ -6,7 +6,6 @@ One process for each GPU of this host. gather_a: rows of A are gathered while th
 product of each rank's part of K is scattered while it is computed. A launch takes as long as on the slowest rank."""
 import datetime
 import os
-import re
 import statistics
 import sys
 import time
@@ -14,11 +13,8 @@ import time
 os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # no NVLink multicast, as in chapter 12
 os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
 
-try:
-    import torch
-except ImportError:
-    print("several: python3 has no module torch", file=sys.stderr)
-    sys.exit(3)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from attention import driver_version, torch  # noqa: E402
 if not torch.cuda.is_available():
     print("several: torch sees no GPU", file=sys.stderr)
     sys.exit(3)
@@ -27,14 +23,6 @@ import torch.distributed._symmetric_memory  # registers torch.ops.symm_mem
 import torch.multiprocessing as mp
 
 ROUNDS, PAUSE_S, LAUNCHES = 5, 0.2, 10  # in a graph, since PyTorch's host takes longer for a launch than the GPU
-
-
-def driver_version():
-    try:
-        with open("/proc/driver/nvidia/version", encoding="ascii") as said:
-            return re.search(r"  (\d+[.\d]*)  ", said.read()).group(1)
-    except (OSError, AttributeError):
-        return ""
 
 
 def ways_of(rank, ranks, m, n, k):

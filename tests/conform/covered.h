@@ -707,8 +707,8 @@ static inline void mbarrier_ops(const MbarrierCase *c, MbarrierOp op[MB_MAX_OPS]
 /* ---- barriers of the CTA and the cluster when threads have exited ------------------------------------------------ */
 
 /* What the threads do: kernels.h. The result has a word for each thread: 1 if it got through, 0 if it exited before. */
-/* BARRIER_CASES(X) calls X(name, threads, CTAs, CTAs of a cluster). Of peers' cases a word is 1 only for threads that get
- * the right numbers from the other CTA, otherwise 2. */
+/* BARRIER_CASES(X) calls X(name, threads, CTAs, CTAs of a cluster). Of peers' cases a word is 1 only for threads that
+ * get the right numbers from the other CTA, otherwise 2. */
 /* clang-format off */
 #define BARRIER_CASES(X)                                                                                 \
     X(cta_warp_exited, 64, 1, 0) X(cta_warp_exits_late, 64, 1, 0) X(cta_lanes_exited, 64, 1, 0)          \
