@@ -15,8 +15,6 @@
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 #include "covered.h"
-#include "inexact.h"
-#include "vectors.h"
 #include "wgmma_types.h"
 
 /* complete_tx(bar, bytes): mbarrier.complete_tx.
@@ -429,6 +427,14 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
     uint32_t a[4];        \
     case_fragment(&p, step, a)
 
+/* A product of `a` and `b` is added to `d`, and waited for. */
+#define MULTIPLY(kind, n, accumulate)     \
+    wgmma_fence();                        \
+    wgmma_##kind(n, d, a, b, accumulate); \
+    wgmma_commit_group();                 \
+    wgmma_wait_group(0);                  \
+    registers_settled(d, n / 2)
+
 #define WGMMA_KERNEL(kind, n, operand_a)                                                                     \
     static __global__ void __launch_bounds__(128) case_##kind##_##n(const __grid_constant__ WgmmaParams p) { \
         SHARED_MEMORY(WgmmaShared, s);                                                                       \
@@ -441,11 +447,7 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
         for (int step = 0; step < p.c.steps; step++) {                                                       \
             WGMMA_A_##operand_a;                                                                             \
             uint64_t b = case_descriptor(&p.c.b, shared_address(s) + (uint32_t)step * p.c.b_step);           \
-            wgmma_fence();                                                                                   \
-            wgmma_##kind(n, d, a, b, step > 0 || p.c.accumulate);                                            \
-            wgmma_commit_group();                                                                            \
-            wgmma_wait_group(0);                                                                             \
-            registers_settled(d, n / 2);                                                                     \
+            MULTIPLY(kind, n, step > 0 || p.c.accumulate);                                                   \
         }                                                                                                    \
         wgmma_dump(&p, d, n / 2);                                                                            \
     }                                                                                                        \
@@ -523,11 +525,7 @@ DEVICE uint16_t weighted_sum(const float *d, int count) {
         for (int step = 0; step < PRODUCT_STEPS; step++) {                                             \
             PRODUCT_A_##operand(PRODUCT_##kind_);                                                      \
             uint64_t b = product_descriptor(tile + PRODUCT_B, product_b_trans(PRODUCT_##kind_), step); \
-            wgmma_fence();                                                                             \
-            wgmma_##kind_(n, d, a, b, step > 0);                                                       \
-            wgmma_commit_group();                                                                      \
-            wgmma_wait_group(0);                                                                       \
-            registers_settled(d, n / 2);                                                               \
+            MULTIPLY(kind_, n, step > 0);                                                              \
         }                                                                                              \
         UNROLL                                                                                         \
         for (int v = 0; n == 8 && v < 4; v++) {                                                        \
@@ -578,11 +576,7 @@ DEVICE void load_rows(uint8_t *tile, const uint8_t *from, int rows) {
         fence_proxy_async();                                                                                  \
         __syncthreads();                                                                                      \
         uint64_t a = wgmma_descriptor(s->a), b = wgmma_descriptor(s->b);                                      \
-        wgmma_fence();                                                                                        \
-        wgmma_##kind(8, d, a, b, 1);                                                                          \
-        wgmma_commit_group();                                                                                 \
-        wgmma_wait_group(0);                                                                                  \
-        registers_settled(d, 4);                                                                              \
+        MULTIPLY(kind, 8, 1);                                                                                 \
         for (int i = 0; i < 2 && row < INEXACT_ROWS; i++) {                                                   \
             int at = ((int)blockIdx.x * INEXACT_ROWS + row) * INEXACT_COLUMNS + column + i;                   \
             p.out[2 * at] = (uint16_t)__float_as_uint(d[i]);                                                  \
@@ -704,6 +698,55 @@ KERNEL_ENTRY(warp_case, WarpParams);
 /* ---- running them ------------------------------------------------------------------------------------------------ */
 
 enum { CASE_WORDS = 1 << 16, GLOBAL_WORDS = 1 << 18, NOTE_BYTES = 600 };
+
+typedef enum { CASE_OK, CASE_HANG, CASE_TRAP, CASE_STATUSES } CaseStatus;
+
+static inline const char *case_status_name(CaseStatus status) {
+    static const char *const names[CASE_STATUSES] = {"ok", "hang", "trap"};
+    return names[status];
+}
+
+/* The file of recorded results is text, so that a change of the hardware's behaviour shows in a diff:
+ *
+ *     # comment
+ *     case tma load_none_inside ok 2049
+ *     100 dddd*8 1+8 ...
+ *
+ * A case line has the group, the name, what happened (ok, hang, trap) and the number of 16-bit words that follow, in
+ * hex: "a" is one word, "a*n" the same n times, "a+n" n words that count up from a; n is decimal. A longer line than
+ * 120 columns goes on in the next one. The recorder and the replay write it by one function, so their texts can be
+ * compared. */
+static inline void write_vector(FILE *file, const char *group, const char *name, CaseStatus status,
+                                const uint16_t *words, int count) {
+    fprintf(file, "case %s %s %s %d\n", group, name, case_status_name(status), count);
+    int column = 0;
+    for (int i = 0; i < count;) {
+        int same = 1, up = 1;
+        while (i + same < count && words[i + same] == words[i]) {
+            same++;
+        }
+        while (i + up < count && words[i + up] == (uint16_t)(words[i] + up)) {
+            up++;
+        }
+        int length = same > up ? same : up;
+        char token[32];
+        if (length < 3) {
+            length = 1;
+            snprintf(token, sizeof token, "%x", words[i]);
+        } else {
+            snprintf(token, sizeof token, "%x%c%d", words[i], same > up ? '*' : '+', length);
+        }
+        if (column > 0 && column + 1 + (int)strlen(token) > 120) {
+            fputc('\n', file);
+            column = 0;
+        }
+        column += fprintf(file, "%s%s", column > 0 ? " " : "", token);
+        i += length;
+    }
+    if (count > 0) {
+        fputc('\n', file);
+    }
+}
 
 /* What became of a case. */
 typedef struct {

@@ -139,7 +139,7 @@ static void run_child(Record *record, FILE *file, int cases) {
         strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
         fprintf(file,
                 "# Recorded by tests/conform/record.cu on %s: %s.\n"
-                "# The format is described in tests/conform/vectors.h.\n",
+                "# The format is described in tests/conform/kernels.h.\n",
                 date, device);
     }
     while (record->next < cases) {
