@@ -121,8 +121,10 @@ typedef enum {
     LISTENER_COUNT
 } ListenerId;
 
-/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e. HEARS() names a function. */
+/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e, and its thread t, warp w, CTA cta
+ * and barrier b, NULL if the kind has no such field. HEARS() names a function. */
 typedef void Hear(const Event *e);
+typedef void Hearer(const Event *e, Thread *t, Warp *w, Cta *cta, Barrier *b);
 typedef struct {
     ListenerId listener;
     EventKind kind;
@@ -131,10 +133,13 @@ typedef struct {
 #define HEARS(name, KIND, function)                                                       \
     static const Hearing name##_hears_##KIND = {LISTENER_##name, EVENT_##KIND, function}; \
     __attribute__((used, section("model_hearings"))) static const Hearing *const name##_##KIND = &name##_hears_##KIND
-#define ON(name, KIND)            \
-    static Hear on_##KIND;        \
-    HEARS(name, KIND, on_##KIND); \
-    static void on_##KIND(const Event *e __attribute__((unused)))
+#define ON(name, KIND)                                                                                  \
+    static inline Hearer does_##KIND;                                                                   \
+    static void on_##KIND(const Event *e) { does_##KIND(e, e->thread, e->warp, e->cta, e->barrier); }   \
+    HEARS(name, KIND, on_##KIND);                                                                       \
+    static inline void does_##KIND(const Event *e NOT_ALWAYS, Thread *t NOT_ALWAYS, Warp *w NOT_ALWAYS, \
+                                   Cta *cta NOT_ALWAYS, Barrier *b NOT_ALWAYS)
+#define NOT_ALWAYS __attribute__((unused))
 
 /* For each kind, the functions that hear it in this launch, then NULL. */
 extern Hear *event_heard[EVENT_KINDS][LISTENER_COUNT + 1];

@@ -33,8 +33,12 @@ sub faults {
     $check->($1, 'POST', qw(thread p size write)) while $code =~ /\btell\(EVENT_(\w+),/g; # plain.c
     my %body; # of a function that hears several kinds; where it looks at the kind, it may read more
     $body{$1} = $2 while $code =~ /\b(\w+)\(const Event \*e\) $BLOCK/g;
+    my %parameter = (t => 'thread', w => 'warp', cta => 'cta', b => 'barrier'); # of an ON(), unless it sets them itself
     while ($code =~ /^ON\((\w+), (\w+)\) $BLOCK/mg) {
-        my ($kind, $body) = ($2, $body{"$1 on_$2"} = $3);
+        my ($name, $kind, $body) = ($1, $2, $3);
+        (my $bare = $body) =~ s/"[^"]*"|\/\*.*?\*\/|(?:\.|->)\w+//gs;
+        $body .= " e->$parameter{$_}" for grep { $bare =~ /\b$_\b/ && $bare !~ /\b$_(?: = |;)/ } sort keys %parameter;
+        $body{"$name on_$kind"} = $body;
         $check->($kind, 'ON', $body =~ /\be->(\w+)/g) if $body !~ /e->kind\b/;
     }
     while ($code =~ /^HEARS\((\w+), (\w+), (\w+)\)/mg) {
@@ -56,6 +60,6 @@ is(join("\n", faults($table, $code)), '', 'the table is right');
 my $right = 'void f(void) { POST(COPY, .thread = g(1, .p = 2), .p = p, .site = 0); } ';
 is(join(',', faults("EVENT(COPY, thread, p)\n", "$right$_->[0]")), $_->[1], $_->[1] ? "seen: $_->[1]" : 'as it should be')
     for [ '', '' ], [ 'POST(COPY, .q = 1)', 'POST of COPY: q' ], [ 'POST(NONE)', 'POST of NONE: no such kind' ],
-    [ "\nON(x, COPY) { if (e->p) { e->q(); } }", 'ON of COPY: q' ], [ "\nstatic void h(const Event *e) { g(e->r); }\nHEARS(x, COPY, h);", 'HEARS of COPY: r' ];
+    [ "\nON(x, COPY) { if (e->p) { e->q(); } }", 'ON of COPY: q' ], [ "\nON(x, COPY) { f(t, b->p); }", 'ON of COPY: barrier' ], [ "\nstatic void h(const Event *e) { g(e->r); }\nHEARS(x, COPY, h);", 'HEARS of COPY: r' ];
 is(join(',', faults("EVENT(COPY, thread, p, q)\nTOLD(REST, \"rest\", p)\n", $right)), 'no POST of COPY sets q,no POST of REST sets p,nobody posts REST', 'seen: rows of which nobody posts all');
 done_testing();

@@ -326,6 +326,6 @@ const char *barrier_text(const Barrier *b, char *text) {
     return text;
 }
 
-ON(bug_report, CTA_BEGIN) { e->cta->roles = cta_alloc(e->cta, sizeof *e->cta->roles); }
+ON(bug_report, CTA_BEGIN) { cta->roles = cta_alloc(cta, sizeof *cta->roles); }
 
 ON(bug_report, SHUTDOWN) { model_forget_reports(); }

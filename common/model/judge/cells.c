@@ -48,7 +48,6 @@ ON(cells, LAUNCH_BEGIN) {
 }
 
 ON(cells, CTA_BEGIN) {
-    Cta *cta = e->cta;
     cta->cells = cta_alloc(cta, sizeof *cta->cells);
     cta->cells->chunk = cta_alloc(cta, (cta->shared_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES * sizeof(Chunk));
     forget(cta->cells, SPACE_SHARED);
@@ -224,7 +223,7 @@ uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const cha
 }
 
 ON(cells, SHARED_ADDRESS) {
-    MISUSE_IF((uintptr_t)e->p - (uintptr_t)e->cta->shared > SHARED_STRIDE, RULE_SHARED_BOUNDS, 0, 1,
+    MISUSE_IF((uintptr_t)e->p - (uintptr_t)cta->shared > SHARED_STRIDE, RULE_SHARED_BOUNDS, 0, 1,
               "shared-memory address of %p, which is not in this CTA's shared memory", e->p);
 }
 
@@ -330,10 +329,10 @@ typedef struct TensorCells {
 } TensorCells;
 
 ON(cells, CTA_END) {
-    free_cells(e->cta->cells);
-    if (e->cta->tensor != NULL) {
-        free_cells(&e->cta->tensor->cells);
-        free(e->cta->tensor);
+    free_cells(cta->cells);
+    if (cta->tensor != NULL) {
+        free_cells(&cta->tensor->cells);
+        free(cta->tensor);
     }
 }
 
@@ -503,7 +502,6 @@ static inline void spin(const Event *e) {
 }
 
 ON(cells, SHARED_ACCESS) {
-    Thread *t = e->thread;
     Actor actor = actor_plain(t, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
     spin(e);
     cells_shared(t->cta, &actor, shared_bounds(t, e->p, e->size, actor.what, e->site), e->size);
@@ -511,7 +509,7 @@ ON(cells, SHARED_ACCESS) {
 }
 
 ON(cells, GLOBAL_ACCESS) {
-    Actor actor = actor_plain(e->thread, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
+    Actor actor = actor_plain(t, e->write ? ACCESS_STORE : ACCESS_LOAD, e->site);
     spin(e);
     cells_global(&actor, e->p, e->size);
     order_settle();
@@ -520,7 +518,6 @@ ON(cells, GLOBAL_ACCESS) {
 ON(cells, ATOMIC) {
     static const AccessKind kinds[] = {
         [ATOMIC_LOAD] = ACCESS_ATOMIC_LOAD, [ATOMIC_STORE] = ACCESS_ATOMIC_STORE, [ATOMIC_CHANGE] = ACCESS_ATOMIC};
-    Thread *t = e->thread;
     const void *p = e->p;
     const int *wanted = e->at_least;
     Actor actor = actor_plain(t, kinds[e->atomic], e->site);
@@ -550,11 +547,9 @@ ON(cells, MISALIGNED_ACCESS) {
     char text[PHRASE_SIZE];
     const Allocation *a = global_find((uintptr_t)e->p, 0);
     const char *memory = is_shared(e->p) ? "shared memory" : a != NULL ? a->name : "a local variable";
-    const uintptr_t begin = is_shared(e->p) ? (uintptr_t)e->thread->cta->shared
-                            : a != NULL     ? a->begin
-                                            : (uintptr_t)e->p;
+    const uintptr_t begin = is_shared(e->p) ? (uintptr_t)t->cta->shared : a != NULL ? a->begin : (uintptr_t)e->p;
     snprintf(text, sizeof text, "%u bytes at byte %lld of %s", e->size, (long long)((uintptr_t)e->p - begin), memory);
-    stop_at(RULE_ALIGNMENT, e->thread, e->site, e->write ? "store" : "load", text);
+    stop_at(RULE_ALIGNMENT, t, e->site, e->write ? "store" : "load", text);
 }
 
-ON(cells, UNKNOWN_ACCESS) { report_bounds(e->thread, (uintptr_t)e->p, e->size, e->write ? "store" : "load", e->site); }
+ON(cells, UNKNOWN_ACCESS) { report_bounds(t, (uintptr_t)e->p, e->size, e->write ? "store" : "load", e->site); }

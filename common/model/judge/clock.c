@@ -309,7 +309,6 @@ ON(clock, CLUSTER_END) {
 }
 
 ON(clock, CTA_BEGIN) {
-    Cta *cta = e->cta;
     cta->clock = cta_alloc(cta, sizeof *cta->clock);
     memset(cta->clock->warpgroup, 0xff, sizeof cta->clock->warpgroup);
     CTA_GIVE(cta, cta->thread, cta->threads, clock);
@@ -321,7 +320,6 @@ ON(clock, CTA_BEGIN) {
 }
 
 ON(clock, CTA_END) {
-    Cta *cta = e->cta;
     for (int i = 0; i < cta->threads; i++) {
         clock_unref(cta->thread[i].clock->base);
         clock_unref(cta->thread[i].clock->tensor);
@@ -330,10 +328,7 @@ ON(clock, CTA_END) {
     clock_unref(cta->clock->fenced);
 }
 
-ON(clock, THREAD_RETURNED) {
-    Thread *t = e->thread;
-    thread_release(t, &t->cta->clock->exit);
-}
+ON(clock, THREAD_RETURNED) { thread_release(t, &t->cta->clock->exit); }
 
 /* ---- what moves knowledge ---------------------------------------------------------------------------------------- */
 
@@ -405,7 +400,6 @@ void thread_acquire(Thread *t, Clock *released) {
 }
 
 ON(clock, SYNCWARP) {
-    Warp *w = e->warp;
     Clock *together = NULL;
     for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
@@ -426,7 +420,6 @@ void clock_barrier_complete(Clock **arriving, Thread *waiters) {
 }
 
 ON(clock, CLUSTER_ARRIVE) {
-    Thread *t = e->thread;
     Cluster *cluster = t->cta->cluster;
     Clock **arriving = &cluster->clock->arriving;
     if (e->release) {
@@ -468,7 +461,7 @@ int cluster_started(const Thread *t, const Cta *cta) {
     return known;
 }
 
-ON(clock, CLUSTER_PASSED) { thread_acquire(e->thread, e->thread->cta->cluster->clock->released); }
+ON(clock, CLUSTER_PASSED) { thread_acquire(t, t->cta->cluster->clock->released); }
 
 static void raise_own(Thread *t, int index, uint32_t known) {
     Tick *tick = &t->clock->own[index].tick;
@@ -478,19 +471,19 @@ static void raise_own(Thread *t, int index, uint32_t known) {
 }
 
 static void wait_for(Thread *t, GroupKind kind, uint64_t done) { raise_own(t, t->clock->group[kind], (uint32_t)done); }
-ON(clock, GROUP_WAIT) { wait_for(e->thread, e->group, e->done); }
+ON(clock, GROUP_WAIT) { wait_for(t, e->group, e->done); }
 ON(clock, BULK_WAIT) {
-    wait_for(e->thread, GROUP_READS, e->done);
+    wait_for(t, GROUP_READS, e->done);
     if (!e->read) {
-        wait_for(e->thread, GROUP_WRITES, e->done);
+        wait_for(t, GROUP_WRITES, e->done);
     }
 }
 
 /* A wait makes loads and stores of tensor memory known to its thread; a fence after it, before the thread releases,
  * makes them count for the threads that acquire. */
 ON(clock, TMEM_WAIT) {
-    for (int lane = 0; lane < e->warp->lanes; lane++) {
-        Thread *t = &e->warp->thread[lane];
+    for (int lane = 0; lane < w->lanes; lane++) {
+        Thread *t = &w->thread[lane];
         const int index = t->clock->group[e->group];
         if (index != 0) {
             t->clock->own[index].tick.known = t->groups[e->group].committed;
@@ -499,7 +492,7 @@ ON(clock, TMEM_WAIT) {
 }
 
 ON(clock, TMEM_FENCE) {
-    ThreadClock *clock = e->thread->clock;
+    ThreadClock *clock = t->clock;
     if (e->behind) {
         clock_hold(&clock->tensor, clock->base);
     }
@@ -511,13 +504,12 @@ ON(clock, TMEM_FENCE) {
 
 ON(clock, WGMMA_WAITED) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        Thread *t = &e->warp->thread[lane];
-        raise_own(t, own_index(t, products_component(e->warp->warpgroup)), (uint32_t)e->done);
+        Thread *t = &w->thread[lane];
+        raise_own(t, own_index(t, products_component(w->warpgroup)), (uint32_t)e->done);
     }
 }
 
 ON(clock, MBARRIER_INIT_FENCE) {
-    Thread *t = e->thread;
     CtaClock *clock = t->cta->clock;
     if (clock->fences++ == 0) {
         clock->fence = component_new(t->cta->cluster, (ComponentOwner){.thread = t});
@@ -525,7 +517,7 @@ ON(clock, MBARRIER_INIT_FENCE) {
     raise_own(t, own_index(t, clock->fence), clock->fences);
 }
 
-ON(clock, GRID_WAIT) { e->thread->clock->waited |= 1 << device_of(e->thread); }
+ON(clock, GRID_WAIT) { t->clock->waited |= 1 << device_of(t); }
 
 static void cover_tick(Tick *tick, unsigned spaces) {
     for (int space = 0; space < FENCED_SPACES; space++) {
@@ -553,7 +545,6 @@ static World *covered(const World *world) {
 }
 
 ON(clock, FENCE_PROXY) {
-    Thread *t = e->thread;
     if (e->fence->of_cluster && t->cta->cluster->size > 1 && t->clock->base != NULL) {
         clock_add(&t->cta->clock->fenced, t->clock->base);
     }

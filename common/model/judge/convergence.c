@@ -35,11 +35,11 @@ typedef struct CtaConvergence {
     } alone[THREAD_LIMIT];
 } CtaConvergence;
 
-ON(convergence, CTA_BEGIN) { e->cta->convergence = cta_alloc(e->cta, sizeof *e->cta->convergence); }
+ON(convergence, CTA_BEGIN) { cta->convergence = cta_alloc(cta, sizeof *cta->convergence); }
 
 ON(convergence, CTA_END) {
     for (int i = 0; i < NAMED_BARRIERS; i++) {
-        clock_unref(e->cta->convergence->named[i].arriving);
+        clock_unref(cta->convergence->named[i].arriving);
     }
 }
 
@@ -61,8 +61,7 @@ static void report_in_sync(const Warp *w, WarpPart part) {
 }
 
 ON(convergence, WARP_APART) {
-    Thread *t = e->thread;
-    Warp *w = t->warp;
+    w = t->warp;
     WarpCollective *m = w->collective;
     const char *what = warp_instruction_text(e->instruction);
     MISUSE_IF(!((e->mask | ~w->all) >> t->lane & 1), RULE_CONVERGENCE, e->site, 1,
@@ -79,13 +78,13 @@ ON(convergence, WARP_APART) {
 }
 
 ON(convergence, SHUFFLE_SOURCE) {
-    report_misuse(RULE_CONVERGENCE, e->warp->collective->site, 0,
+    report_misuse(RULE_CONVERGENCE, w->collective->site, 0,
                   "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask",
-                  e->warp->collective->mask, e->lane, e->from_lane);
+                  w->collective->mask, e->lane, e->from_lane);
 }
 
 ON(convergence, EXCHANGE) {
-    const WarpCollective *m = e->warp->collective;
+    const WarpCollective *m = w->collective;
     for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
         MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->site, 1,
@@ -95,14 +94,13 @@ ON(convergence, EXCHANGE) {
 
 /* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
 ON(convergence, WARP_ACCESS) {
-    MISUSE_IF(e->warp->lanes < WARP_SIZE, RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
-              warp_instruction_text(e->warp->collective->instruction), e->warp->lanes);
+    MISUSE_IF(w->lanes < WARP_SIZE, RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
+              warp_instruction_text(w->collective->instruction), w->lanes);
 }
 HEARS(convergence, MMA, on_WARP_ACCESS);
 
 ON(convergence, THREAD_RETURNED) {
-    Thread *t = e->thread;
-    const Warp *w = t->warp;
+    w = t->warp;
     const WarpCollective *m = w->collective;
     for (int i = -1; i < m->parts; i++) {
         WarpPart part = warp_part(m, i);
@@ -115,7 +113,7 @@ ON(convergence, THREAD_RETURNED) {
 
 /* ---- barriers of the CTA ----------------------------------------------------------------------------------------- */
 
-ON(convergence, WARP_TOGETHER) { e->warp->cta->convergence->together[e->warp->id]++; }
+ON(convergence, WARP_TOGETHER) { w->cta->convergence->together[w->id]++; }
 
 static uint32_t *waits_alone(const Thread *t) {
     CtaConvergence *c = t->cta->convergence;
@@ -127,8 +125,8 @@ static uint32_t *waits_alone(const Thread *t) {
 }
 
 ON(convergence, MBARRIER_PASSED) {
-    ++*waits_alone(e->thread);
-    e->thread->cta->convergence->alone[e->thread->id].site = e->site;
+    ++*waits_alone(t);
+    t->cta->convergence->alone[t->id].site = e->site;
 }
 
 /* Lanes of one warp come to such a barrier in different places; or to the cluster's, one having waited where others
@@ -212,7 +210,6 @@ static void check_last_is_over(const Thread *t, int id, Site site) {
 }
 
 ON(convergence, BARRIER_ARRIVE) {
-    Thread *t = e->thread;
     int id = e->id;
     int expected = e->expected;
     if (expected == 0) {
@@ -221,16 +218,16 @@ ON(convergence, BARRIER_ARRIVE) {
     } else {
         check_named(t, id, expected, e->site);
     }
-    const NamedBarrier *b = &t->cta->named[id];
+    const NamedBarrier *n = &t->cta->named[id];
     CtaConvergence *c = t->cta->convergence;
-    if (b->arrived == 0) {
+    if (n->arrived == 0) {
         c->named[id].site = e->site;
         c->named[id].first = t;
-    } else if (expected != b->expected) {
+    } else if (expected != n->expected) {
         report_other_use(t, id, expected, e->site);
     }
     /* PTX leaves it undefined if a warp arrives twice in one generation; the lanes of a warp come one by one here. */
-    if (t->barriers->named_seen[id] == b->generation + 1) {
+    if (t->barriers->named_seen[id] == n->generation + 1) {
         report_second_arrival(t, id, e->site);
     }
     check_last_is_over(t, id, e->site);
@@ -239,7 +236,6 @@ ON(convergence, BARRIER_ARRIVE) {
 }
 
 ON(convergence, BARRIER_COMPLETE) {
-    Cta *cta = e->cta;
     int id = e->id;
     CtaConvergence *c = cta->convergence;
     uint32_t complete = (uint32_t)cta->named[id].generation + 1;
@@ -255,19 +251,18 @@ ON(convergence, BARRIER_COMPLETE) {
 /* ---- the cluster's barrier, registers ---------------------------------------------------------------------------- */
 
 ON(convergence, CLUSTER_ARRIVE) {
-    MISUSE_IF(e->thread->barriers->cluster_arrived, RULE_NAMED_BARRIER, e->site, 1,
+    MISUSE_IF(t->barriers->cluster_arrived, RULE_NAMED_BARRIER, e->site, 1,
               "second arrival at the cluster barrier without a cluster_wait() between");
-    check_aligned(e->thread, ALIGNED_CLUSTER_ARRIVE, e->thread->cta->cluster->barrier->generation, e->site);
+    check_aligned(t, ALIGNED_CLUSTER_ARRIVE, t->cta->cluster->barrier->generation, e->site);
 }
 
 ON(convergence, CLUSTER_WAIT) {
-    MISUSE_IF(!e->thread->barriers->cluster_arrived, RULE_NAMED_BARRIER, e->site, 1,
+    MISUSE_IF(!t->barriers->cluster_arrived, RULE_NAMED_BARRIER, e->site, 1,
               "cluster_wait() without an arrival before it");
-    check_aligned(e->thread, ALIGNED_CLUSTER_WAIT, e->thread->barriers->cluster_generation, e->site);
+    check_aligned(t, ALIGNED_CLUSTER_WAIT, t->barriers->cluster_generation, e->site);
 }
 
 ON(convergence, SETMAXNREG) {
-    Warp *w = e->warp;
     int increase = e->increase;
     int registers = e->count;
     const RegisterChange *others = w->warpgroup->registers;

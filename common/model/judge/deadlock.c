@@ -327,9 +327,9 @@ static int is_elsewhere(const Cluster *cluster, const Thread *const *group, int 
 }
 
 ON(deadlock, STUCK) {
-    const Thread *group[MAX_GROUPS], *t;
+    const Thread *group[MAX_GROUPS];
     int count[MAX_GROUPS], groups = 0, more = 0, elsewhere = 0, exited = 0, total = 0;
-    for (; (t = thread_at(total)) != NULL; total++) {
+    for (const Thread *t; (t = thread_at(total)) != NULL; total++) {
         if (t->state != THREAD_BLOCKED) {
             exited++;
             continue;

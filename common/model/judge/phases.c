@@ -22,11 +22,11 @@ static void deed_add(const Barrier *b, Deeds *deeds, Deed deed) {
     deeds->list[deeds->count++] = deed;
 }
 
-ON(phases, CTA_BEGIN) { e->cta->phases = cta_alloc(e->cta, sizeof *e->cta->phases); }
+ON(phases, CTA_BEGIN) { cta->phases = cta_alloc(cta, sizeof *cta->phases); }
 
 ON(phases, CTA_END) {
-    for (int i = 0; i < e->cta->mbarriers->count; i++) {
-        BarrierFacts *f = e->cta->mbarriers->list[i]->facts;
+    for (int i = 0; i < cta->mbarriers->count; i++) {
+        BarrierFacts *f = cta->mbarriers->list[i]->facts;
         if (f != NULL) {
             clock_unref(f->arriving);
             clock_unref(f->released);
@@ -68,10 +68,8 @@ static void check_address(const Thread *t, const void *bar, Site site, const cha
 }
 
 ON(phases, MBARRIER_INIT) {
-    Thread *t = e->thread;
-    Barrier *b = e->barrier;
     int how_many = (int)e->amount;
-    Cta *cta = t->cta;
+    cta = t->cta;
     MISUSE_IF(how_many < 1 || b->expected < 1 || b->expected > ARRIVAL_LIMIT, RULE_BARRIER_UNINIT, e->site, 1,
               "mbarrier_init of %d barriers with %d arrivals: accepted are 1 or more "
               "barriers with 1 to 1048575 arrivals",
@@ -119,8 +117,6 @@ static const Thread *used_by(const Thread *t, const Barrier *b) {
 }
 
 ON(phases, MBARRIER_INVAL) {
-    Thread *t = e->thread;
-    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     const Thread *other = used_by(t, b);
     int load = f->load_phase > thread_newest(t, f->component).known;
@@ -160,7 +156,6 @@ static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, co
 }
 
 ON(phases, MBARRIER_INIT_FENCE) {
-    Thread *t = e->thread;
     for (int i = 0; i < t->cta->mbarriers->count; i++) {
         BarrierFacts *f = t->cta->mbarriers->list[i]->facts;
         if (f->init_fence == 0 && f->init_thread == t) {
@@ -192,10 +187,9 @@ void phases_peer(const Thread *t, int rank, const char *what, Site site) {
 }
 
 ON(phases, MBARRIER_REACH) {
-    Thread *t = e->thread;
     check_address(t, e->p, e->site, e->what, e->by_engine);
     phases_peer(t, e->rank, e->what, e->site);
-    Cta *cta = t->cta->cluster->cta[e->rank];
+    cta = t->cta->cluster->cta[e->rank];
     if (!e->by_engine) {
         phases_touch(t, cta, e->site);
     }
@@ -203,8 +197,6 @@ ON(phases, MBARRIER_REACH) {
 }
 
 ON(phases, MBARRIER_USE) {
-    Thread *t = e->thread;
-    const Barrier *b = e->barrier;
     const BarrierFacts *f = b->facts;
     f->used[t->cta->rank * t->cta->threads + t->id] = thread_epoch(t);
     /* A relaxed arrival of the cluster carries the fence and nothing else. */
@@ -369,8 +361,6 @@ static void release(Thread *t, const Barrier *b, Scope scope) {
 }
 
 ON(phases, MBARRIER_ARRIVE) {
-    Thread *t = e->thread;
-    Barrier *b = e->barrier;
     int count = (int)e->amount;
     BarrierFacts *f = b->facts;
     MISUSE_IF(count < 1 || count > ARRIVAL_LIMIT, RULE_ARRIVE_OVERFLOW, e->site, 1,
@@ -410,8 +400,6 @@ static const char *copies_arrive_text(GroupKind group) {
 /* The arrival says that the copies are complete, and is ordered after everything that the thread did before it
  * requested the arrival; but it releases nothing that the thread has written itself. */
 ON(phases, MBARRIER_COPIES) {
-    Thread *t = e->thread;
-    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     uint32_t group = t->groups[e->group].committed + 1;
     note_started(t, group_component(t, e->group), group);
@@ -422,8 +410,6 @@ ON(phases, MBARRIER_COPIES) {
 }
 
 ON(phases, MBARRIER_COPIES_ARRIVE) {
-    Thread *t = e->thread;
-    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     int i = 0;
     while (f->copies.list[i].thread != t || f->copies.list[i].group != e->group) {
@@ -450,8 +436,6 @@ static void check_tx(const Thread *t, const Barrier *b, Site site) {
 }
 
 ON(phases, MBARRIER_ANNOUNCED) {
-    Thread *t = e->thread;
-    const Barrier *b = e->barrier;
     int bytes = (int)e->amount;
     BarrierFacts *f = b->facts;
     MISUSE_IF(bytes < 0 || bytes > TX_LIMIT, RULE_TX_RANGE, e->site, 1,
@@ -503,21 +487,19 @@ static void load_starts(Barrier *b, Thread *t, uint32_t bytes, const char *what,
 
 ON(phases, TMA_LOAD) {
     for (int i = 0; i < e->load->targets; i++) {
-        load_starts(e->load->barrier[i], e->thread, tensor_box_bytes(&e->load->map), e->what, e->site);
+        load_starts(e->load->barrier[i], t, tensor_box_bytes(&e->load->map), e->what, e->site);
     }
 }
 
 ON(phases, COPY) {
-    if (e->barrier != NULL) {
-        load_starts(e->barrier, e->thread, e->size, e->what, e->site);
+    if (b != NULL) {
+        load_starts(b, t, e->size, e->what, e->site);
     }
 }
 
 ON(phases, MBARRIER_LANDED) {
-    Barrier *b = e->barrier;
-    if (e->thread != NULL) {
-        b->facts->load = (Deed){
-            .thread = e->thread, .epoch = thread_epoch(e->thread), .what = "mbarrier_complete_tx", .site = e->site};
+    if (t != NULL) {
+        b->facts->load = (Deed){.thread = t, .epoch = thread_epoch(t), .what = "mbarrier_complete_tx", .site = e->site};
     }
     check_tx(b->facts->load.thread, b, b->facts->load.site);
 }
@@ -535,7 +517,6 @@ static int begin_tx_count(const Barrier *b) {
 
 /* All arrivals have come, so nothing more will be announced; if more has landed than was, the phase cannot complete. */
 ON(phases, MBARRIER_LACKS_BYTES) {
-    const Barrier *b = e->barrier;
     if (b->tx < 0 && b->facts->load_phase != 0 && begin_tx_count(b)) {
         report_line("count",
                     "all arrivals of phase %llu have been made, %llu bytes were announced, and %lld more have landed",
@@ -572,7 +553,6 @@ static void check_announced(const Barrier *b, const Deed *a, const Clock *releas
 }
 
 ON(phases, MBARRIER_COMPLETE) {
-    Barrier *b = e->barrier;
     BarrierFacts *f = b->facts;
     if (b->brought < f->issued && begin_tx_count(b)) {
         report_line(
@@ -699,8 +679,6 @@ static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *las
 }
 
 ON(phases, MBARRIER_WAIT) {
-    Thread *t = e->thread;
-    const Barrier *b = e->barrier;
     MISUSE_IF(e->parity > 1, RULE_PHASE_TOKEN, e->site, 0,
               "wait at %s with parity %u: accepted are 0 and 1, the number of the phase modulo 2",
               barrier_text(b, PHRASE), e->parity);
@@ -717,7 +695,6 @@ ON(phases, MBARRIER_WAIT) {
 }
 
 ON(phases, MBARRIER_WAIT_TOKEN) {
-    const Barrier *b = e->barrier;
     const Barrier *of = e->of;
     unsigned long long phase = e->phase;
     MISUSE_IF(of != b, RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, PHRASE),
@@ -729,8 +706,6 @@ ON(phases, MBARRIER_WAIT_TOKEN) {
 }
 
 ON(phases, MBARRIER_PASSED) {
-    Thread *t = e->thread;
-    Barrier *b = e->barrier;
     unsigned long long phase = e->phase;
     BarrierFacts *f = b->facts;
     if (b->phase > phase + 1) {
@@ -794,7 +769,6 @@ static void check_left(const Barrier *b) {
 }
 
 ON(phases, CTA_RETURNED) {
-    Cta *cta = e->cta;
     for (int i = 0; i < cta->mbarriers->count; i++) {
         check_left(cta->mbarriers->list[i]);
     }

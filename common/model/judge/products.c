@@ -44,7 +44,6 @@ typedef struct CtaProducts {
 enum { LDMATRIX_BYTES = 16 }; /* of registers, a lane */
 
 ON(products, CTA_BEGIN) {
-    Cta *cta = e->cta;
     cta->products = cta_alloc(cta, sizeof *cta->products);
     for (int i = 0; i < cta->warps; i++) {
         cta->products->warp[i].touched = 1;
@@ -52,7 +51,6 @@ ON(products, CTA_BEGIN) {
 }
 
 ON(products, CTA_END) {
-    const Cta *cta = e->cta;
     for (int i = 0; i < cta->warpgroups; i++) {
         const WarpgroupProducts *p = cta->warpgroup[i].products;
         for (uint64_t number = p->first; number < p->issued; number++) {
@@ -97,10 +95,10 @@ static void report_unsettled(Thread *t, Site site, Site product) {
 }
 
 ON(products, REGISTERS_SETTLED) {
-    const Warp *w = e->thread->warp;
+    w = t->warp;
     for (int i = 0; i < ACCUMULATOR_TILES; i++) {
         const AccumulatorTile *tile = &w->warpgroup->products->tile[i];
-        const float *first = tile->d[e->thread->id % WARPGROUP_SIZE];
+        const float *first = tile->d[t->id % WARPGROUP_SIZE];
         if (first >= e->accumulators && first + tile->n / 2 <= e->accumulators + e->count &&
             !(tile->taken >> w->id % 4 & 1)) {
             facts(w)->unsettled &= (uint8_t) ~(1u << i);
@@ -111,8 +109,7 @@ ON(products, REGISTERS_SETTLED) {
 }
 
 ON(products, ACCUMULATOR_ACCESS) {
-    Thread *t = e->thread;
-    const Warp *w = t->warp;
+    w = t->warp;
     /* Tiles are taken from the first on. */
     for (int i = 0; i < ACCUMULATOR_TILES && w->warpgroup->products->tile[i].n != 0; i++) {
         const AccumulatorTile *tile = &w->warpgroup->products->tile[i];
@@ -155,7 +152,7 @@ static void written_to(WarpFacts *f, const void *p, uint32_t size, Site site) {
     f->writes += f->writes < WRITES_KEPT;
 }
 
-ON(products, STACK_STORE) { written_to(facts(e->thread->warp), e->p, e->size, e->site); }
+ON(products, STACK_STORE) { written_to(facts(t->warp), e->p, e->size, e->site); }
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
 
@@ -182,7 +179,6 @@ static void fragments_loaded(const Event *e, const Tag tag[WARP_SIZE]) {
 }
 
 ON(products, WARP_ACCESS) {
-    Warp *w = e->warp;
     Tag tag[WARP_SIZE];
     for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
@@ -202,13 +198,13 @@ ON(products, WARP_ACCESS) {
 }
 
 ON(products, MMA) {
-    role_multiplies(e->warp);
+    role_multiplies(w);
     MISUSE_IF(model_bits(e->d[0][0]) == UNSET_BITS || e->a[0][0] == UNSET_BITS || e->b[0][0] == UNSET_BITS,
               RULE_REGISTERS_UNINIT, e->site, 0, "mma.sync on registers that were never set");
     Tag first_a, first_b;
-    if (provenance_mma(e->warp, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
-        results_fragment(e->warp->cta, first_a, first_b);
-        sums_fragment(e->warp, e->d[0], first_a, first_b, e->site);
+    if (provenance_mma(w, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
+        results_fragment(w->cta, first_a, first_b);
+        sums_fragment(w, e->d[0], first_a, first_b, e->site);
     }
 }
 
@@ -219,7 +215,7 @@ static void forget_writes(WarpFacts *f) { f->touched = f->writes = f->next_write
 static void executed(WarpFacts *f, uint32_t what) { f->order = f->order * 31 + what; }
 
 ON(products, WGMMA_FENCE) {
-    WarpFacts *f = facts(e->warp);
+    WarpFacts *f = facts(w);
     forget_writes(f);
     f->fences++;
     f->fence_site = e->site;
@@ -411,11 +407,10 @@ static void remember_fragment(const Warp *w, const Product *product) {
 }
 
 ON(products, WGMMA_PART) {
-    Warp *w = e->warp;
     Product *product = e->product;
     const Product *wanted = e->wanted;
     int first = e->first;
-    Thread *t = &w->thread[0];
+    t = &w->thread[0];
     check_warp(w, wanted);
     MISUSE_IF(product->tile == NULL, RULE_WGMMA_OPERANDS, wanted->site, 1,
               "more than %d tiles of accumulators in flight in one warpgroup", ACCUMULATOR_TILES);
@@ -458,10 +453,9 @@ ON(products, WGMMA_PART) {
 
 /* ---- wgmma: groups ----------------------------------------------------------------------------------------------- */
 
-ON(products, WGMMA_COMMIT) { executed(facts(e->warp), 2); }
+ON(products, WGMMA_COMMIT) { executed(facts(w), 2); }
 
 ON(products, WGMMA_WAIT) {
-    const Warp *w = e->warp;
     const WarpProducts *p = w->products;
     report_negative(RULE_WGMMA_OPERANDS, e->site, "wgmma_wait_group", e->newest);
     facts(w)->waits++;
@@ -476,8 +470,8 @@ ON(products, WGMMA_WAIT) {
 }
 
 ON(products, WGMMA_WAITED) {
-    WarpFacts *f = facts(e->warp);
-    uint64_t end = e->warp->warpgroup->products->group_end[(e->done - 1) % GROUP_HISTORY];
+    WarpFacts *f = facts(w);
+    uint64_t end = w->warpgroup->products->group_end[(e->done - 1) % GROUP_HISTORY];
     int left = 0;
     for (int i = 0; i < f->fragments; i++) {
         if (f->fragment[i].number > end) {
@@ -488,8 +482,8 @@ ON(products, WGMMA_WAITED) {
 }
 
 ON(products, THREAD_RETURNED) {
-    const Warp *w = e->thread->warp;
-    if (e->thread->lane != 0) {
+    w = t->warp;
+    if (t->lane != 0) {
         return;
     }
     for (int i = w->id / 4 * 4; i < w->id / 4 * 4 + 4 && i < w->cta->warps; i++) {

@@ -116,7 +116,6 @@ Tag tag_of_global(const void *p) {
 
 /* A thread has loaded 16 bytes of global memory; it has stored 16 bytes of shared memory. */
 ON(provenance, GLOBAL_ACCESS) {
-    const Thread *t = e->thread;
     CtaFragments *f = t->cta->fragments;
     if (e->write || e->size != CHUNK_BYTES || (uintptr_t)e->p % CHUNK_BYTES != 0 ||
         tag_of_global(e->p).tensor == TENSOR_UNKNOWN) {
@@ -129,7 +128,6 @@ ON(provenance, GLOBAL_ACCESS) {
 }
 
 ON(provenance, SHARED_ACCESS) {
-    const Thread *t = e->thread;
     const CtaFragments *f = t->cta->fragments;
     if (e->write && e->size == CHUNK_BYTES && f->carried != NULL && f->carried[t->id].count > 0 &&
         (uintptr_t)e->p % CHUNK_BYTES == 0) {
@@ -384,9 +382,9 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
 /* The thread says that its four registers are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32
  * bytes of each from element k on. */
 ON(provenance, FRAGMENT_HOLDS) {
-    Warp *w = e->thread->warp;
+    w = t->warp;
     Tensor tensor = {.base = (uintptr_t)e->matrix, .name = e->matrix, .of_map = 1};
-    if (e->thread->lane != 0) {
+    if (t->lane != 0) {
         return;
     }
     Tag tag[WARP_SIZE];
@@ -401,7 +399,7 @@ ON(provenance, FRAGMENT_HOLDS) {
 
 /* Fragments there are no longer what was loaded. */
 ON(provenance, STACK_STORE) {
-    Warp *w = e->thread->warp;
+    w = t->warp;
     if (w->cta->fragments->warp[w->id] == NULL) {
         return;
     }
@@ -492,4 +490,4 @@ int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t 
     return 1;
 }
 
-ON(provenance, CTA_BEGIN) { e->cta->fragments = cta_alloc(e->cta, sizeof *e->cta->fragments); }
+ON(provenance, CTA_BEGIN) { cta->fragments = cta_alloc(cta, sizeof *cta->fragments); }

@@ -88,14 +88,14 @@ static void check_place(Thread *t, int row, int column, const char *what, Site s
 }
 
 ON(results, GLOBAL_ACCESS) {
-    const CtaResults *r = e->thread->cta->results;
+    const CtaResults *r = t->cta->results;
     if (!e->write || !r->any || r->unknown) {
         return;
     }
     Tag tag = tag_of_global(e->p);
     if (tag.tensor != TENSOR_UNKNOWN && is_matrix(tag, "C")) {
-        check_place(e->thread, tag.row, tag.column, "store", e->site);
-        check_place(e->thread, tag.row, tag.column + (int)(e->size / sizeof(bf16)) - 1, "store", e->site);
+        check_place(t, tag.row, tag.column, "store", e->site);
+        check_place(t, tag.row, tag.column + (int)(e->size / sizeof(bf16)) - 1, "store", e->site);
     }
 }
 
@@ -149,4 +149,4 @@ void results_tma_store(const TmaCopy *copy) {
     }
 }
 
-ON(results, CTA_BEGIN) { e->cta->results = cta_alloc(e->cta, sizeof *e->cta->results); }
+ON(results, CTA_BEGIN) { cta->results = cta_alloc(cta, sizeof *cta->results); }

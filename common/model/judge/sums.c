@@ -49,8 +49,8 @@ ON(sums, LAUNCH_BEGIN) { forget_all(); }
 ON(sums, SHUTDOWN) { forget_all(); }
 
 ON(sums, CTA_BEGIN) {
-    CtaSums *s = e->cta->sums = cta_alloc(e->cta, sizeof *s);
-    s->warp = cta_alloc(e->cta, (size_t)e->cta->warps * sizeof *s->warp);
+    CtaSums *s = cta->sums = cta_alloc(cta, sizeof *s);
+    s->warp = cta_alloc(cta, (size_t)cta->warps * sizeof *s->warp);
 }
 
 static int by_rows(const void *x, const void *y) {
@@ -91,7 +91,6 @@ static void end(Sum *s) {
 }
 
 ON(sums, CTA_END) {
-    const Cta *cta = e->cta;
     for (int i = 0; cta->sums->tile != NULL && i < cta->warpgroups * ACCUMULATOR_TILES; i++) {
         end(&cta->sums->tile[i]);
     }

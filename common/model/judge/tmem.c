@@ -21,12 +21,11 @@ typedef struct TmemFacts {
         [TMEM_COLUMNS]; /* 1 + the word of each copied row of 16 bytes that lies there; 0: none, as far as is known */
 } TmemFacts;
 
-ON(tmem, CTA_BEGIN) { e->cta->tmem_facts = cta_alloc(e->cta, sizeof *e->cta->tmem_facts); }
+ON(tmem, CTA_BEGIN) { cta->tmem_facts = cta_alloc(cta, sizeof *cta->tmem_facts); }
 
 /* ---- one CTA or a pair: 9.7.16.5, 9.7.16.7.1, 9.7.16.12.1 -------------------------------------------------------- */
 
 ON(tmem, TMEM_GROUP) {
-    Thread *t = e->thread;
     TmemFacts *f = t->cta->tmem_facts;
     const Cluster *cluster = t->cta->cluster;
     const int group = 1 + e->pair;
@@ -65,11 +64,11 @@ static void change_columns(Warp *w, AccessKind kind, int pair, uint32_t taddr, i
 }
 
 ON(tmem, TMEM_ALLOC) {
-    TmemFacts *f = e->warp->cta->tmem_facts;
+    TmemFacts *f = w->cta->tmem_facts;
     int n = e->columns;
-    const Cta *peer = pair_cta(&e->warp->thread[0], e->pair, !(e->warp->cta->rank & 1));
+    const Cta *peer = pair_cta(&w->thread[0], e->pair, !(w->cta->rank & 1));
     /* The other may be at its next one already. */
-    const int turn = (e->warp->cta->tmem->asked[PAIR_ALLOC].times + 1) % 2;
+    const int turn = (w->cta->tmem->asked[PAIR_ALLOC].times + 1) % 2;
     const char *fault =
         e->pair && peer->tmem->asked[PAIR_ALLOC].columns[turn] != n
             ? "the other CTA of the pair asks for another number"
@@ -82,13 +81,12 @@ ON(tmem, TMEM_ALLOC) {
     MISUSE_IF(fault != NULL, RULE_TMEM_ALLOC, e->site, 1, "tcgen05.alloc of %d columns: %s", n, fault);
     f->least = n;
     f->site = e->site;
-    change_columns(e->warp, ACCESS_TMEM_ALLOC, e->pair, e->taddr, n, e->site);
+    change_columns(w, ACCESS_TMEM_ALLOC, e->pair, e->taddr, n, e->site);
 }
 
-ON(tmem, TMEM_RELINQUISH) { e->warp->cta->tmem_facts->relinquished = 1; }
+ON(tmem, TMEM_RELINQUISH) { w->cta->tmem_facts->relinquished = 1; }
 
 ON(tmem, TMEM_DEALLOC) {
-    Warp *w = e->warp;
     const CtaTmem *tmem = w->cta->tmem;
     MISUSE_IF(e->taddr >= TMEM_COLUMNS || tmem->allocated[e->taddr] == 0 || tmem->allocated[e->taddr] != e->columns,
               RULE_TMEM_FREE, e->site, 1,
@@ -102,10 +100,10 @@ ON(tmem, TMEM_DEALLOC) {
 
 ON(tmem, CTA_RETURNED) {
     for (int column = 0; column < TMEM_COLUMNS; column++) {
-        if (e->cta->tmem->taken[column]) {
-            report_misuse(RULE_TMEM_FREE, e->cta->tmem_facts->site, 0,
+        if (cta->tmem->taken[column]) {
+            report_misuse(RULE_TMEM_FREE, cta->tmem_facts->site, 0,
                           "%d columns of tensor memory from column %d on: the CTA has ended without tcgen05.dealloc",
-                          e->cta->tmem->allocated[column], column);
+                          cta->tmem->allocated[column], column);
             return;
         }
     }
@@ -140,7 +138,6 @@ static void access_columns(const Event *e, Thread *t, AccessKind kind) {
 }
 
 ON(tmem, TMEM_ACCESS) {
-    Warp *w = e->warp;
     const int lanes = tcgen05_register_lanes(e->registers_are), first = w->id % 4 * WARP_SIZE, n = e->columns;
     const AccessKind kind = e->write ? ACCESS_TMEM_ST : lanes == WARP_SIZE ? ACCESS_TMEM_LD : ACCESS_TMEM_LD_16;
     for (int lane = 0; lane < w->lanes; lane++) {
@@ -271,7 +268,6 @@ static int pipelines(const TmemProduct *p, const Cta *cta) {
 
 ON(tmem, TMEM_PRODUCT) {
     const TmemProduct *p = e->tmem_product;
-    Thread *t = p->thread;
     const Tcgen05Shape *s = &p->shape;
     if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && (s->a_major || matrix_is_in_8(s->a)))) {
         static const char *const has[] = {

@@ -21,7 +21,7 @@ typedef struct CtaTransfers {
     uint32_t refused_epoch;
 } CtaTransfers;
 
-ON(transfers, CTA_BEGIN) { e->cta->transfers = cta_alloc(e->cta, sizeof *e->cta->transfers); }
+ON(transfers, CTA_BEGIN) { cta->transfers = cta_alloc(cta, sizeof *cta->transfers); }
 
 /* The access of a copy that the thread starts in its open group. Before it returns it must have waited for it. */
 static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site site) {
@@ -34,7 +34,7 @@ static Actor actor_of_group(Thread *t, GroupKind group, AccessKind access, Site 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
 /* An mbarrier counts the copies of the thread so far. */
-ON(transfers, MBARRIER_COPIES) { e->thread->cta->transfers->last[e->group][e->thread->id].group = 0; }
+ON(transfers, MBARRIER_COPIES) { t->cta->transfers->last[e->group][t->id].group = 0; }
 
 ON(transfers, GROUP_WAIT) { report_negative(RULE_ALIGNMENT, e->site, group_text(e->group)->wait, e->newest); }
 
@@ -62,7 +62,6 @@ static uint32_t check_place(Thread *t, int rank, const void *p, uint32_t size, c
 }
 
 ON(transfers, CLUSTER_ACCESS) {
-    Thread *t = e->thread;
     AccessKind kind = e->write ? ACCESS_CLUSTER_WRITE : ACCESS_CLUSTER_READ;
     Actor actor = actor_plain(t, kind, e->site);
     uint32_t offset = check_place(t, e->rank, e->p, e->size, actor.what, e->site);
@@ -110,14 +109,13 @@ static Actor actor_of_copy(const Event *e, AccessKind access) {
 }
 
 ON(transfers, COPY) {
-    Thread *t = e->thread;
     const uint32_t unit = unit_of(e->size);
     uint32_t offset = check_place(t, e->rank, e->p, e->size, e->what, e->site);
     MISUSE_IF(e->from_size > e->size, RULE_ALIGNMENT, e->site, 1, "%s of %d bytes: accepted are 0 to %u", e->what,
               (int)e->from_size, e->size);
     MISUSE_IF((uintptr_t)e->from % unit != 0 || e->size % unit != 0, RULE_ALIGNMENT, e->site, 1,
               "%s of %u bytes from address %p: both are multiples of %u", e->what, e->size, e->from, unit);
-    Cta *cta = t->cta->cluster->cta[e->rank];
+    cta = t->cta->cluster->cta[e->rank];
     Actor to = actor_of_copy(e, e->access), from = actor_of_copy(e, e->from_access);
     if (e->from_size > 0 && is_shared(e, e->from)) {
         cells_shared(t->cta, &from, shared_bounds(t, e->from, e->from_size, e->what, e->site), e->from_size);
@@ -129,8 +127,8 @@ ON(transfers, COPY) {
     for (uint32_t n = 0; n < e->size / CHUNK_BYTES && e->from_access != ACCESS_NONE; n++) {
         *shared_tag(cta, offset + n * CHUNK_BYTES) = copied_tag(e, n);
     }
-    if (e->barrier != NULL) {
-        settle_load(e->barrier);
+    if (b != NULL) {
+        settle_load(b);
     } else {
         order_settle();
     }
@@ -139,20 +137,20 @@ ON(transfers, COPY) {
 /* ---- cluster launch control: PTX 9.7.13.17 ----------------------------------------------------------------------- */
 
 ON(transfers, LAUNCH_ASKED) {
-    const CtaTransfers *f = e->thread->cta->transfers;
-    MISUSE_IF(f->refused != NULL && thread_knows(e->thread, thread_component(f->refused), f->refused_epoch),
+    const CtaTransfers *f = t->cta->transfers;
+    MISUSE_IF(f->refused != NULL && thread_knows(t, thread_component(f->refused), f->refused_epoch),
               RULE_LAUNCH_CONTROL, e->site, 1, "%s by a thread that knows: %s has got a no",
               access_name[ACCESS_TRY_CANCEL], thread_text(f->refused, PHRASE));
 }
 
 ON(transfers, LAUNCH_ANSWER) {
-    CtaTransfers *f = e->thread->cta->transfers;
+    CtaTransfers *f = t->cta->transfers;
     if (e->amount < 0) {
         report_misuse(RULE_LAUNCH_CONTROL, e->site, 0,
                       "clusterlaunchcontrol.query_cancel of 16 bytes that no try_cancel has delivered");
     } else if (e->amount == 0 && f->refused == NULL) {
-        f->refused = e->thread;
-        f->refused_epoch = thread_epoch(e->thread);
+        f->refused = t;
+        f->refused_epoch = thread_epoch(t);
     }
 }
 
@@ -169,7 +167,7 @@ ON(transfers, TENSOR_MAP_PREFETCH) { check_map(e->map, 0, "prefetch of a tensor 
 
 ON(transfers, BULK_COPY) {
     int bytes = (int)e->size;
-    uint32_t offset = shared_bounds(e->thread, e->p, bytes > 0 ? (uint32_t)bytes : 1, e->what, e->site);
+    uint32_t offset = shared_bounds(t, e->p, bytes > 0 ? (uint32_t)bytes : 1, e->what, e->site);
     MISUSE_IF(bytes <= 0 || bytes % CHUNK_BYTES != 0 || offset % CHUNK_BYTES != 0 ||
                   (uintptr_t)e->from % CHUNK_BYTES != 0,
               RULE_ALIGNMENT, e->site, 1,
@@ -264,7 +262,6 @@ ON(transfers, TMA_LOAD) {
 
 ON(transfers, TMA_STORE) {
     const TmaCopy *copy = e->copy;
-    Thread *t = copy->thread;
     uint32_t offset = check_copy(copy, tensor_store_fault);
     MISUSE_IF(copy->add && !tensor_can_add(copy->map), RULE_TMA_OPERAND, copy->site, 1,
               "%s that adds: the model adds bf16, fp32 and integers only", copy->what);
@@ -288,7 +285,6 @@ ON(transfers, TMA_STORE) {
 /* ---- the end of a thread ----------------------------------------------------------------------------------------- */
 
 ON(transfers, THREAD_RETURNED) {
-    Thread *t = e->thread;
     for (int kind = 0; kind < GROUP_KINDS; kind++) {
         const ThreadGroups *g = &t->groups[kind];
         const GroupText *text = group_text((GroupKind)kind);

@@ -170,7 +170,6 @@ ON(world, LAUNCH_END) {
 }
 
 ON(world, CTA_BEGIN) {
-    Cta *cta = e->cta;
     const Launch *l = launch_of(cta);
     if (l->follows < 0 || device.launch[l->follows].known == NULL) {
         return;
@@ -209,7 +208,6 @@ static void hand_to_stream(const Cta *cta) {
 }
 
 ON(world, CTA_END) {
-    Cta *cta = e->cta;
     if (device.launched > 1) {
         hand_to_stream(cta);
     }
@@ -310,7 +308,6 @@ static void note_store(Thread *t, const void *at, int lowers, Site site) {
 }
 
 ON(world, ATOMIC_DONE) {
-    Thread *t = e->thread;
     if (e->atomic == ATOMIC_STORE) {
         note_store(t, e->p, (int)(e->after - e->before) < 0, e->site);
     }
@@ -388,7 +385,6 @@ static void keep_fence(Thread *t, Scope scope) {
 }
 
 ON(world, FENCE) {
-    Thread *t = e->thread;
     for (Scope scope = SCOPE_GPU; scope <= (e->system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
         learn(t, t->clock->seen[scope]);
         forget(&t->clock->seen[scope]);

@@ -232,44 +232,44 @@ static void count_roles(const Cta *cta) {
 }
 
 ON(count, CTA_END) {
-    count_roles(e->cta);
-    for (int i = 0; i < e->cta->warps; i++) {
-        count_together(&e->cta->warp[i]);
+    count_roles(cta);
+    for (int i = 0; i < cta->warps; i++) {
+        count_together(&cta->warp[i]);
     }
 }
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 ON(count, SHARED_ACCESS) {
-    count_access(e->thread, e->write ? COUNT_SHARED_STORES : COUNT_SHARED_LOADS, e->p, e->size, e->site);
+    count_access(t, e->write ? COUNT_SHARED_STORES : COUNT_SHARED_LOADS, e->p, e->size, e->site);
 }
 
 ON(count, GLOBAL_ACCESS) {
-    count_access(e->thread, e->write ? COUNT_GLOBAL_STORES : COUNT_GLOBAL_LOADS, e->p, e->size, e->site);
+    count_access(t, e->write ? COUNT_GLOBAL_STORES : COUNT_GLOBAL_LOADS, e->p, e->size, e->site);
 }
 
 ON(count, COPY) {
     if (e->access == ACCESS_CP_ASYNC) {
-        count_access(e->thread, COUNT_COPY_BYTES, e->from, e->from_size, e->site);
-        count_access(e->thread, COUNT_COPIES, e->p, e->size, e->site);
+        count_access(t, COUNT_COPY_BYTES, e->from, e->from_size, e->site);
+        count_access(t, COUNT_COPIES, e->p, e->size, e->site);
     }
 }
 
 ON(count, GROUP_COMMIT) {
-    const ThreadGroups *g = &e->thread->groups[e->group];
+    const ThreadGroups *g = &t->groups[e->group];
     if (e->group == GROUP_COPIES) {
-        counts[COUNT_COPY_GROUPS] += e->thread->lane == 0;
+        counts[COUNT_COPY_GROUPS] += t->lane == 0;
         count_at_least(COUNT_COPY_DEPTH, g->committed + 1 - g->waited);
     }
 }
 
-ON(count, GROUP_WAIT) { counts[COUNT_COPY_WAITS] += e->group == GROUP_COPIES && e->thread->lane == 0; }
+ON(count, GROUP_WAIT) { counts[COUNT_COPY_WAITS] += e->group == GROUP_COPIES && t->lane == 0; }
 
 ON(count, BARRIER_ARRIVE) {
-    Warp *w = e->thread->warp;
+    w = t->warp;
     if (e->waits) {
         WarpCount *c = count_of(w);
-        c->in_barrier |= 1u << e->thread->lane;
+        c->in_barrier |= 1u << t->lane;
         if ((c->in_barrier | w->exited) == w->all) {
             c->in_barrier = 0;
             counts[e->expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS]++;
@@ -280,10 +280,8 @@ ON(count, BARRIER_ARRIVE) {
 
 ON(count, ATOMIC) { counts[COUNT_ATOMICS] += global_is(e->p); }
 
-ON(count, MBARRIER_ARRIVE) {
-    counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0 ? (unsigned long long)e->amount : 0;
-}
-ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += e->barrier->pending > 0; }
+ON(count, MBARRIER_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0 ? (unsigned long long)e->amount : 0; }
+ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0; }
 
 /* What is one each time that it happens. */
 ON(count, MBARRIER_COMPLETE) {
@@ -301,10 +299,10 @@ HEARS(count, LAUNCH_ASKED, on_MBARRIER_COMPLETE);
 
 /* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
 
-ON(count, WARP_TOGETHER) { count_together(e->warp); }
+ON(count, WARP_TOGETHER) { count_together(w); }
 
 ON(count, WARP_ACCESS) {
-    Group g = {.lanes = e->warp->collective->arrived,
+    Group g = {.lanes = w->collective->arrived,
                .how = e->access == ACCESS_LDMATRIX       ? COUNT_LDMATRIX
                       : e->access == ACCESS_STMATRIX     ? COUNT_STMATRIX
                       : access_flags(e->access) & WRITES ? COUNT_SHARED_STORES
@@ -314,20 +312,20 @@ ON(count, WARP_ACCESS) {
         g.size[lane] = (uint8_t)e->size;
     }
     if (e->access == ACCESS_LDMATRIX) {
-        WarpCount *c = count_of(e->warp);
+        WarpCount *c = count_of(w);
         c->fragment[c->fragments++ % FRAGMENTS] = e->registers[0];
     }
     count_group(&g);
 }
 
-ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += e->warp->collective->instruction == WARP_SHUFFLE; }
+ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += w->collective->instruction == WARP_SHUFFLE; }
 
 ON(count, MMA) {
-    WarpCount *c = count_of(e->warp);
-    uintptr_t a = (uintptr_t)e->a[0], b = (uintptr_t)e->b[0];
+    WarpCount *c = count_of(w);
+    const uintptr_t of_a = (uintptr_t)e->a[0], of_b = (uintptr_t)e->b[0];
     int behind = 0;
     for (int i = 0; i < c->fragments && i < FRAGMENTS; i++) {
-        behind |= a - (uintptr_t)c->fragment[i] < 16 || b - (uintptr_t)c->fragment[i] < 16;
+        behind |= of_a - (uintptr_t)c->fragment[i] < 16 || of_b - (uintptr_t)c->fragment[i] < 16;
     }
     c->fragments = 0;
     counts[COUNT_MMA]++;
@@ -353,8 +351,8 @@ ON(count, TMEM_PRODUCT) {
     counts[COUNT_PAIR_FLOP] += shape->pair ? flop : 0;
 }
 
-ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += e->warp->id % 4 == 0; }
-ON(count, WGMMA_WAIT) { counts[COUNT_WGMMA_WAITS] += e->warp->id % 4 == 0; }
+ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += w->id % 4 == 0; }
+ON(count, WGMMA_WAIT) { counts[COUNT_WGMMA_WAITS] += w->id % 4 == 0; }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 

@@ -50,8 +50,7 @@ static void goes_on(Thread *t) {
 
 /* To wait, or to ask again. */
 ON(depends, MBARRIER_WAIT) {
-    Thread *t = e->thread;
-    if (t->asked_in_vain != 0 && t->asked_barrier == e->barrier) {
+    if (t->asked_in_vain != 0 && t->asked_barrier == b) {
         if (strncmp(e->what, "mbarrier_wait", 13) == 0) {
             Question *q = question_at(t->asked_in_vain);
             *(poll_kept(t) == t->asked_kept ? &q->waits : &q->counts) = 1;
@@ -65,13 +64,12 @@ HEARS(depends, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(depends, MBARRIER_ASKED) {
     enum { LIKE_A_LOOP = 3 }; /* the first turns of one may be compiled apart */
-    Thread *t = e->thread;
     Question *q = question_at(e->site);
     q->waits |= t->poll.loops;
     q->counts |= t->poll.counts || (e->asked && t->poll.changed >= LIKE_A_LOOP);
     seen.in_vain += (!e->asked) - (t->asked_in_vain != 0);
     t->asked_in_vain = e->asked ? 0 : e->site;
-    t->asked_barrier = e->barrier;
+    t->asked_barrier = b;
     t->asked_kept = e->asked ? 0 : poll_kept(t);
 }
 
@@ -85,8 +83,8 @@ HEARS(depends, BARRIER_ARRIVE, on_other);
 HEARS(depends, CLUSTER_ARRIVE, on_other);
 
 ON(depends, WARP_TOGETHER) {
-    for (int lane = 0; lane < e->warp->lanes && seen.in_vain > 0; lane++) {
-        goes_on(&e->warp->thread[lane]);
+    for (int lane = 0; lane < w->lanes && seen.in_vain > 0; lane++) {
+        goes_on(&w->thread[lane]);
     }
 }
 
@@ -102,12 +100,12 @@ static int all_run_at_once(const Launch *l) { return l->grid <= device.sms; }
 ON(depends, LAUNCH_BEGIN) { seen.launches += device.launched; }
 
 ON(depends, ATOMIC) {
-    goes_on(e->thread);
+    goes_on(t);
     if (e->atomic != ATOMIC_STORE && e->at_least == NULL) {
         depends_on(e->atomic == ATOMIC_LOAD ? "reads a word that others may change"
                                             : "gets the value that an atomic found",
                    e->site);
-    } else if (e->at_least != NULL && !all_run_at_once(launch_of(e->thread->cta))) {
+    } else if (e->at_least != NULL && !all_run_at_once(launch_of(t->cta))) {
         depends_on("waits for another CTA, and CUDA promises no order in which CTAs begin", e->site);
     }
 }
@@ -120,7 +118,7 @@ ON(depends, ATOMIC_DONE) {
 }
 
 ON(depends, LAUNCH_ASKED) {
-    goes_on(e->thread);
+    goes_on(t);
     depends_on("takes over a cluster that has not started, whichever that is", e->site);
 }
 

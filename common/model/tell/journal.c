@@ -242,7 +242,7 @@ ON(journal, TMA_LANDING) {
 
 ON(journal, LAUNCH_LANDING) {
     journal.map = "answer";
-    journal.offset = shared_offset(e->cta, e->p);
+    journal.offset = shared_offset(cta, e->p);
     journal.into = NULL;
 }
 
@@ -262,18 +262,18 @@ static void print_row(const Barrier *b, const char *what) {
            what, b->phase, b->expected, b->expected - b->pending, b->announced, b->brought);
 }
 
-ON(barrier_rows, MBARRIER_INIT) { print_row(e->barrier, "init"); }
-ON(barrier_rows, MBARRIER_COMPLETE) { print_row(e->barrier, "phase complete"); }
+ON(barrier_rows, MBARRIER_INIT) { print_row(b, "init"); }
+ON(barrier_rows, MBARRIER_COMPLETE) { print_row(b, "phase complete"); }
 
 ON(barrier_rows, MBARRIER_LANDED) {
     char text[64];
     snprintf(text, sizeof text, "%lld bytes landed", e->amount);
-    print_row(e->barrier, text);
+    print_row(b, text);
 }
 
 ON(barrier_rows, MBARRIER_CHANGED) {
     char text[64];
     const char *how = e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : changes[e->change].row;
     snprintf(text, sizeof text, how, e->amount);
-    print_row(e->barrier, text);
+    print_row(b, text);
 }

@@ -54,7 +54,7 @@ static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
 }
 
 ON(laps, CTA_END) {
-    const CtaBarriers *all = e->cta->mbarriers;
+    const CtaBarriers *all = cta->mbarriers;
     for (int first = 0, next; first < all->count; first = next) {
         uint64_t least = UINT64_MAX;
         int used = 0;
@@ -65,7 +65,7 @@ ON(laps, CTA_END) {
             used |= b->phase > 0 || b->pending != b->expected;
         }
         if (used && next - first > 1) {
-            RingLaps *r = ring_of(launch_of(e->cta)->name, all->list[first], next - first);
+            RingLaps *r = ring_of(launch_of(cta)->name, all->list[first], next - first);
             r->laps = least > r->laps ? least : r->laps;
         }
     }

@@ -56,27 +56,26 @@ static BarrierFact *barrier_fact(const Barrier *b) {
 }
 
 ON(observe, MBARRIER_INIT) {
-    const Barrier *b = e->barrier;
     BarrierFact fact = {.count = (int)e->amount, .arrivals = b->expected, .offset = b->offset, .place = e->site};
     snprintf(fact.name, sizeof fact.name, "%s", b->array);
     NOTE(seen->barrier, seen->barriers, FACT_BARRIERS, fact, sizeof fact.name);
 }
 
 ON(observe, BARRIER_ARRIVE) {
-    const Cta *cta = e->thread->cta;
+    cta = t->cta;
     const SyncFact fact = {e->id, e->site, e->expected > 0 ? e->expected : cta->threads - cta->exited};
     NOTE(seen->sync, seen->syncs, FACT_SYNCS, fact, offsetof(SyncFact, threads));
 }
 
 ON(observe, MBARRIER_ANNOUNCED) {
-    BarrierFact *fact = barrier_fact(e->barrier);
+    BarrierFact *fact = barrier_fact(b);
     if (fact != NULL && e->amount > fact->bytes) {
         fact->bytes = (int)e->amount;
     }
 }
 
 ON(observe, GROUP_COMMIT) {
-    int open = (int)e->thread->groups[e->group].open;
+    int open = (int)t->groups[e->group].open;
     if (e->group == GROUP_COPIES && open > seen->copies_in_group) {
         seen->copies_in_group = open;
         seen->copies_place = e->site;
@@ -84,7 +83,7 @@ ON(observe, GROUP_COMMIT) {
 }
 
 ON(observe, SETMAXNREG) {
-    const RegisterFact fact = {e->warp->id / 4, e->increase, e->count, e->site};
+    const RegisterFact fact = {w->id / 4, e->increase, e->count, e->site};
     NOTE(seen->registers, seen->register_changes, FACT_REGISTERS, fact, sizeof fact);
 }
 
@@ -187,17 +186,17 @@ static void observe_global(const Thread *t, const void *p, uint32_t size, int wr
     }
 }
 
-ON(observe, GLOBAL_ACCESS) { observe_global(e->thread, e->p, e->size, e->write, e->site); }
+ON(observe, GLOBAL_ACCESS) { observe_global(t, e->p, e->size, e->write, e->site); }
 
 ON(observe, ATOMIC) {
     if (global_is(e->p)) {
-        observe_global(e->thread, e->p, 4, e->atomic != ATOMIC_LOAD, e->site);
+        observe_global(t, e->p, 4, e->atomic != ATOMIC_LOAD, e->site);
     }
 }
 
 ON(observe, COPY) {
     if (e->from_size > 0 && global_is(e->from)) {
-        observe_global(e->thread, e->from, e->from_size, 0, e->site);
+        observe_global(t, e->from, e->from_size, 0, e->site);
     }
 }
 
@@ -214,7 +213,7 @@ ON(observe, TMA_LOAD) {
     for (int i = 0; i < load->targets; i++) {
         /* A box wholly outside of the matrix reads nothing, and yet is of a tile. */
         if (load->map.base == (uintptr_t)seen->a || load->map.base == (uintptr_t)seen->b) {
-            observe_row(e->thread, load->map.base == (uintptr_t)seen->a, load->copy.coord[1]);
+            observe_row(t, load->map.base == (uintptr_t)seen->a, load->copy.coord[1]);
         }
         add_load(load, load->barrier[i]);
     }
@@ -222,7 +221,7 @@ ON(observe, TMA_LOAD) {
     TensorChunk chunk;
     while (tensor_next(&walk, &chunk)) {
         if (chunk.end > 0) {
-            observe_global(e->thread, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, e->site);
+            observe_global(t, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, e->site);
         }
     }
 }
@@ -259,7 +258,6 @@ static void add_store(const Thread *t, const void *p, uint32_t size, uint32_t of
 
 ON(observe, TMA_STORE) {
     const TmaCopy *copy = e->copy;
-    const Thread *t = e->thread;
     uint32_t box = shared_offset(t->cta, copy->shared);
     TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + box);
     TensorChunk chunk;
@@ -350,7 +348,6 @@ static int is_watched(const Warp *w) {
 }
 
 ON(observe, WARP_ACCESS) {
-    const Warp *w = e->warp;
     if (e->access != ACCESS_LDMATRIX || e->transposes || !is_watched(w)) {
         return;
     }
@@ -435,7 +432,7 @@ static void trace_mma(const Warp *w, int lane, int v, const uint32_t *const a[WA
 
 ON(observe, MMA_DONE) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        const Thread *t = &e->warp->thread[lane];
+        const Thread *t = &w->thread[lane];
         float *d = e->d[lane];
         measure(t, d, 4);
         int first = index_of(t, d);
@@ -443,9 +440,9 @@ ON(observe, MMA_DONE) {
             if (seen->number != NUMBER_NOT) {
                 d[v] = number_of(t, first + v);
             }
-            if (is_held_by(t) && first + v == seen->index && is_watched(e->warp)) {
+            if (is_held_by(t) && first + v == seen->index && is_watched(w)) {
                 if (e->type == MATRIX_BF16) {
-                    trace_mma(e->warp, lane, v, e->a, e->b, e->site);
+                    trace_mma(w, lane, v, e->a, e->b, e->site);
                 }
                 keep_value(0, d[v]);
                 watch.mma++;

@@ -215,7 +215,6 @@ static void take_sm(Cta *cta) {
 }
 
 ON(steps, CTA_BEGIN) {
-    Cta *cta = e->cta;
     cta->steps = cta_alloc(cta, sizeof *cta->steps);
     take_sm(cta);
     CTA_GIVE(cta, cta->thread, cta->threads, steps);
@@ -225,7 +224,6 @@ ON(steps, CTA_BEGIN) {
 }
 
 ON(steps, CTA_RETURNED) {
-    Cta *cta = e->cta;
     uint64_t end = cta->steps->start + 1;
     for (int i = 0; i < cta->threads; i++) {
         end = later(end, cta->thread[i].steps->time);
@@ -239,7 +237,6 @@ ON(steps, CTA_RETURNED) {
 }
 
 ON(steps, TILE) {
-    const Thread *t = e->thread;
     if (t->lane == 0) {
         uint64_t now = t->steps->time;
         TraceEvent event = {
@@ -294,7 +291,7 @@ static void plain_store(Thread *t, int is_global, uint32_t size) {
     }
 }
 
-ON(steps, SHARED_ACCESS) { (e->write ? plain_store : plain_load)(e->thread, e->kind == EVENT_GLOBAL_ACCESS, e->size); }
+ON(steps, SHARED_ACCESS) { (e->write ? plain_store : plain_load)(t, e->kind == EVENT_GLOBAL_ACCESS, e->size); }
 HEARS(steps, GLOBAL_ACCESS, on_SHARED_ACCESS);
 HEARS(steps, CLUSTER_ACCESS, on_SHARED_ACCESS);
 
@@ -318,35 +315,35 @@ static uint64_t shared_steps(const Warp *w) {
 }
 
 ON(steps, EXPONENTIAL) {
-    uint64_t begin = e->thread->steps->time;
-    e->thread->steps->time += COST_EXPONENTIAL;
-    if (e->thread->lane == 0) {
-        worked(e->thread->warp, TRACE_EXP2, begin, e->thread->steps->time);
+    uint64_t begin = t->steps->time;
+    t->steps->time += COST_EXPONENTIAL;
+    if (t->lane == 0) {
+        worked(t->warp, TRACE_EXP2, begin, t->steps->time);
     }
 }
 
 ON(steps, EXCHANGE) {
-    uint64_t begin = together(e->warp, 0, COST_SHUFFLE);
+    uint64_t begin = together(w, 0, COST_SHUFFLE);
     if (e->transposes) { /* the epilogue begins */
-        worked(e->warp, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
+        worked(w, TRACE_EPILOGUE, begin, begin + COST_SHUFFLE);
     }
 }
 
 /* A load from tensor memory begins the epilogue. */
 ON(steps, TMEM_ACCESS) {
     const uint64_t bytes = WARP_SIZE * 4 * (uint64_t)tcgen05_registers(e->registers_are, e->columns);
-    const uint64_t cost = bytes / SHARED_BYTES_A_STEP, begin = together(e->warp, 0, cost);
-    worked(e->warp, TRACE_EPILOGUE, begin, begin + cost);
+    const uint64_t cost = bytes / SHARED_BYTES_A_STEP, begin = together(w, 0, cost);
+    worked(w, TRACE_EPILOGUE, begin, begin + cost);
 }
 
 /* Fragments are in flight while the warp goes on: the product that uses the register waits. */
 ON(steps, WARP_ACCESS) {
-    WarpSteps *s = steps_of(e->warp);
+    WarpSteps *s = steps_of(w);
     const int stores = access_flags(e->access) & WRITES;
-    uint64_t cost = stores ? shared_steps(e->warp) : COST_LDMATRIX, begin = together(e->warp, 0, cost);
-    worked(e->warp, stores ? TRACE_EPILOGUE : TRACE_FRAGMENTS, begin, begin + cost);
+    uint64_t cost = stores ? shared_steps(w) : COST_LDMATRIX, begin = together(w, 0, cost);
+    worked(w, stores ? TRACE_EPILOGUE : TRACE_FRAGMENTS, begin, begin + cost);
     if (!stores) {
-        s->shared = later(s->shared, begin) + shared_steps(e->warp);
+        s->shared = later(s->shared, begin) + shared_steps(w);
     }
     if (e->registers != NULL) {
         uintptr_t address = (uintptr_t)e->registers[0] >> 4;
@@ -362,7 +359,6 @@ static uint64_t loaded(const Warp *w, const uint32_t *r0) {
 }
 
 ON(steps, MMA) {
-    Warp *w = e->warp;
     /* Each of the SM's four tensor cores serves every fourth warp. */
     uint64_t cost = STEPS_A_MMA * (uint64_t)((w->cta->warps + 3) / 4);
     uint64_t begin = together(w, later(loaded(w, e->a[0]), loaded(w, e->b[0])), cost);
@@ -384,11 +380,10 @@ static BarrierSteps *steps_at(Barrier *b) {
 }
 
 ON(steps, COPY) {
-    const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
     s->time += COST_COPY;
     uint64_t ready = s->time + SHARED_LATENCY;
-    uint64_t *over = e->barrier != NULL ? &steps_at(e->barrier)->arriving : group_ready(t, e->group);
+    uint64_t *over = b != NULL ? &steps_at(b)->arriving : group_ready(t, e->group);
     if (global_is(e->from)) { /* a thread has its share of the path from L2 */
         s->copy_path = later(s->copy_path, s->time) + e->size * (uint64_t)t->cta->threads / LOAD_BYTES_A_STEP;
         ready = s->copy_path + LOAD_LATENCY;
@@ -402,10 +397,9 @@ static void close_group(Thread *t, GroupKind kind) {
     t->steps->group[kind].ready[(group + 1) % GROUP_TIMES] = 0;
 }
 
-ON(steps, GROUP_COMMIT) { close_group(e->thread, e->group); }
+ON(steps, GROUP_COMMIT) { close_group(t, e->group); }
 
 ON(steps, GROUP_WAIT) {
-    const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
     const ThreadGroups *g = &t->groups[e->group];
     const uint64_t *commit = s->group[e->group].commit, *ready = s->group[e->group].ready;
@@ -426,51 +420,50 @@ ON(steps, GROUP_WAIT) {
 static void arrive(const Thread *t, BarrierSteps *b) { b->arriving = later(b->arriving, t->steps->time); }
 
 ON(steps, BARRIER_ARRIVE) {
-    arrive(e->thread, &e->thread->cta->steps->named[e->id]);
-    e->thread->steps->wait_begin = e->thread->steps->time;
+    arrive(t, &t->cta->steps->named[e->id]);
+    t->steps->wait_begin = t->steps->time;
 }
 
 ON(steps, BARRIER_COMPLETE) {
-    BarrierSteps *b = &e->cta->steps->named[e->id];
-    for (Thread *t = e->cta->named[e->id].waiters; t != NULL; t = t->next_waiter) {
-        t->steps->time = later(t->steps->time, b->arriving + COST_BARRIER);
+    BarrierSteps *at = &cta->steps->named[e->id];
+    for (Thread *t = cta->named[e->id].waiters; t != NULL; t = t->next_waiter) {
+        t->steps->time = later(t->steps->time, at->arriving + COST_BARRIER);
     }
-    b->arriving = 0;
+    at->arriving = 0;
 }
 
-ON(steps, BARRIER_PASSED) { waited(e->thread, TRACE_BARRIER, e->thread->steps->wait_begin, e->id, NULL); }
+ON(steps, BARRIER_PASSED) { waited(t, TRACE_BARRIER, t->steps->wait_begin, e->id, NULL); }
 
 static BarrierSteps *steps_of_cluster(const Cluster *cluster) { return &cluster->cta[0]->steps->cluster; }
 
-ON(steps, CLUSTER_ARRIVE) { arrive(e->thread, steps_of_cluster(e->thread->cta->cluster)); }
+ON(steps, CLUSTER_ARRIVE) { arrive(t, steps_of_cluster(t->cta->cluster)); }
 
 ON(steps, CLUSTER_COMPLETE) {
-    BarrierSteps *b = steps_of_cluster(e->cluster);
-    *b = (BarrierSteps){.released = b->arriving + COST_BARRIER};
+    BarrierSteps *at = steps_of_cluster(e->cluster);
+    *at = (BarrierSteps){.released = at->arriving + COST_BARRIER};
 }
 
 ON(steps, CLUSTER_PASSED) {
-    ThreadSteps *s = e->thread->steps;
-    s->time = later(s->time, steps_of_cluster(e->thread->cta->cluster)->released);
+    ThreadSteps *s = t->steps;
+    s->time = later(s->time, steps_of_cluster(t->cta->cluster)->released);
 }
 
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
 
 ON(steps, MBARRIER_ARRIVE) {
-    if (e->barrier->pending > 0) {
-        arrive(e->thread, steps_at(e->barrier));
+    if (b->pending > 0) {
+        arrive(t, steps_at(b));
     }
 }
 
 ON(steps, MBARRIER_COPIES) {
-    Thread *t = e->thread;
-    BarrierSteps *b = steps_at(e->barrier);
+    BarrierSteps *at = steps_at(b);
     if (e->group == GROUP_TMEM) { /* tcgen05.commit */
-        b->arriving = later(b->arriving, later(t->cta->steps->tensor, t->steps->time));
+        at->arriving = later(at->arriving, later(t->cta->steps->tensor, t->steps->time));
         return;
     }
     uint64_t begin = t->steps->time, ready = later(*group_ready(t, GROUP_COPIES), begin);
-    b->arriving = later(b->arriving, ready);
+    at->arriving = later(at->arriving, ready);
     if (t->lane == 0 && ready > begin) {
         went_on(t->cta, TRACE_COPY, t->warp->id, begin, ready, (int)t->groups[GROUP_COPIES].committed);
     }
@@ -478,17 +471,17 @@ ON(steps, MBARRIER_COPIES) {
 }
 
 ON(steps, MBARRIER_COMPLETE) {
-    BarrierSteps *b = steps_at(e->barrier);
-    *b = (BarrierSteps){.released = b->arriving};
+    BarrierSteps *at = steps_at(b);
+    *at = (BarrierSteps){.released = at->arriving};
 }
 
-ON(steps, MBARRIER_WAIT) { e->thread->steps->wait_begin = e->thread->steps->time; }
+ON(steps, MBARRIER_WAIT) { t->steps->wait_begin = t->steps->time; }
 HEARS(steps, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(steps, MBARRIER_PASSED) {
-    ThreadSteps *s = e->thread->steps;
-    s->time = later(s->time, steps_at(e->barrier)->released) + COST_WAIT;
-    waited(e->thread, TRACE_WAIT, s->wait_begin, (int)((e->barrier->phase + 1) & 1), e->barrier);
+    ThreadSteps *s = t->steps;
+    s->time = later(s->time, steps_at(b)->released) + COST_WAIT;
+    waited(t, TRACE_WAIT, s->wait_begin, (int)((b->phase + 1) & 1), b);
 }
 
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
@@ -500,7 +493,6 @@ static uint64_t engine(const Thread *t, uint64_t *busy, uint64_t steps) {
 }
 
 ON(steps, TMA_LOAD) {
-    const Thread *t = e->thread;
     uint32_t bytes = tensor_box_bytes(&e->load->map);
     uint64_t begin = t->steps->time;
     t->steps->time += COST_TMA;
@@ -515,7 +507,6 @@ ON(steps, TMA_LOAD) {
 }
 
 ON(steps, TMA_STORE) {
-    const Thread *t = e->thread;
     ThreadSteps *s = t->steps;
     uint32_t bytes = tensor_box_bytes(e->copy->map);
     if (t->groups[GROUP_READS].open == 0) {
@@ -527,7 +518,6 @@ ON(steps, TMA_STORE) {
 }
 
 ON(steps, BULK_COMMIT) {
-    const Thread *t = e->thread;
     const ThreadGroups *g = &t->groups[GROUP_READS];
     if (g->open > 0) {
         went_on(t->cta, TRACE_STORE, t->warp->id, t->steps->store_begin, t->steps->store_ready, (int)g->committed);
@@ -535,13 +525,13 @@ ON(steps, BULK_COMMIT) {
 }
 
 ON(steps, BULK_WAIT) {
-    ThreadSteps *s = e->thread->steps;
+    ThreadSteps *s = t->steps;
     uint64_t begin = s->time, ready = 0;
     if (e->done > 0) {
         ready = e->read ? s->group[GROUP_READS].ready[(e->done - 1) % GROUP_TIMES] : s->store_ready;
     }
     s->time = later(begin, ready) + COST_WAIT;
-    waited(e->thread, TRACE_STORE_WAIT, begin, e->newest, NULL);
+    waited(t, TRACE_STORE_WAIT, begin, e->newest, NULL);
 }
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
@@ -549,8 +539,8 @@ ON(steps, BULK_WAIT) {
 static WarpgroupSteps *steps_of_warpgroup(const Warpgroup *g) { return &g->cta->steps->warpgroup[g->id]; }
 
 ON(steps, WGMMA_PART) {
-    Thread *thread = e->warp->thread;
-    uint64_t *time = &steps_of_warpgroup(e->warp->warpgroup)->product[e->product->number % PRODUCT_TIMES];
+    Thread *thread = w->thread;
+    uint64_t *time = &steps_of_warpgroup(w->warpgroup)->product[e->product->number % PRODUCT_TIMES];
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         thread[lane].steps->time += COST_WGMMA;
     }
@@ -558,20 +548,19 @@ ON(steps, WGMMA_PART) {
 }
 
 ON(steps, WGMMA_ISSUED) {
-    CtaSteps *cta = e->warpgroup->cta->steps;
+    CtaSteps *units = e->warpgroup->cta->steps;
     WarpgroupSteps *s = steps_of_warpgroup(e->warpgroup);
     const Product *product = e->product;
-    uint64_t begin = later(s->product[product->number % PRODUCT_TIMES], cta->tensor);
-    cta->tensor = begin + (uint64_t)product->n / WGMMA_COLUMNS_A_STEP;
+    uint64_t begin = later(s->product[product->number % PRODUCT_TIMES], units->tensor);
+    units->tensor = begin + (uint64_t)product->n / WGMMA_COLUMNS_A_STEP;
     if (s->begun <= product->group) {
         s->begun = product->group + 1;
         s->group_begin[product->group % GROUP_HISTORY] = begin;
     }
-    s->group_end[product->group % GROUP_HISTORY] = cta->tensor;
+    s->group_end[product->group % GROUP_HISTORY] = units->tensor;
 }
 
 ON(steps, WGMMA_WAITED) {
-    Warp *w = e->warp;
     WarpgroupSteps *s = steps_of_warpgroup(w->warpgroup);
     for (; s->traced < e->done; s->traced++) {
         uint64_t slot = s->traced % GROUP_HISTORY;
@@ -589,11 +578,10 @@ ON(steps, WGMMA_WAITED) {
 
 /* A product of tcgen05 is drawn by itself: no thread waits for it. */
 ON(steps, TMEM_PRODUCT) {
-    Thread *t = e->thread;
-    CtaSteps *cta = t->cta->steps;
+    CtaSteps *units = t->cta->steps;
     const Tcgen05Shape *shape = &e->tmem_product->shape;
     t->steps->time += COST_WGMMA;
-    uint64_t begin = later(t->steps->time, cta->tensor);
-    cta->tensor = begin + (uint64_t)(tcgen05_rows(shape) / WGMMA_M * shape->n) / WGMMA_COLUMNS_A_STEP;
-    went_on(t->cta, TRACE_WGMMA, -1, begin, cta->tensor, 0); /* no warpgroup's */
+    uint64_t begin = later(t->steps->time, units->tensor);
+    units->tensor = begin + (uint64_t)(tcgen05_rows(shape) / WGMMA_M * shape->n) / WGMMA_COLUMNS_A_STEP;
+    went_on(t->cta, TRACE_WGMMA, -1, begin, units->tensor, 0); /* no warpgroup's */
 }
