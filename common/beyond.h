@@ -3,6 +3,10 @@
 #ifndef BEYOND_H
 #define BEYOND_H
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "gemm.h"
 #include "kinds.h"
 #include "tuning.h"

@@ -11,12 +11,7 @@
  * harness (common/harness) supplies main(): options, data, the reference, the check, the timing, the report. Chapters
  * beyond the ladder may have problems of another kind. */
 
-#include <limits.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "device/cuda_c.h"
 #include "device/launch.h"

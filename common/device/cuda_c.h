@@ -9,10 +9,10 @@
  * PTX instruction or the smallest useful group, named in PTX's and CUTLASS's terms. In the model build every wrapper is
  * a macro of the same name that calls common/model and says where it was called. */
 
-#include <assert.h> /* static_assert, which C++ has without it */
+#ifndef __cplusplus
+#include <assert.h> /* static_assert */
+#endif
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "status.h"
 
@@ -124,6 +124,7 @@ DEVICE int recomputed(int x) {
 #define warp_uniform(value) __shfl_sync(0xffffffffu, value, 0)
 #define shared_address(p) model_shared_address(p)
 #define recomputed(x) (x)
+#include <string.h>
 /* The C library's functions, of which -fsanitize=thread does not tell the model. */
 #define memcpy(...) model_memcpy(__VA_ARGS__, HERE)
 #define memmove(...) model_memmove(__VA_ARGS__, HERE)

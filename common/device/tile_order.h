@@ -18,9 +18,7 @@ HOST_DEVICE Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
     int first_row = index / (group * tiles_n) * group;
     int rows = tiles_m - first_row < group ? tiles_m - first_row : group;
     int in_group = index - first_row * tiles_n;
-    Tile tile;
-    tile.m = first_row + in_group % rows;
-    tile.n = in_group / rows;
+    Tile tile = {first_row + in_group % rows, in_group / rows};
 #ifdef GEMM_MODEL
     model_tile_taken(tile.m, tile.n);
 #endif

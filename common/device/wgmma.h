@@ -15,13 +15,8 @@
 
 #include "cuda_c.h"
 
-/* The fields of a matrix descriptor, by which wgmma finds a tile in shared memory. PTX 9.7.15.5.1.2.2.
- *     bits  0-13   start address / 16
- *     bits 16-29   leading dimension byte offset / 16 (not used by swizzled K-major tiles; 1 by convention)
- *     bits 32-45   stride dimension byte offset / 16: from 8 rows to the next 8 rows
- *     bits 49-51   base offset: 0 for tiles that start on a boundary of the pattern
- *     bits 62-63   0 no swizzle, 1 128-byte, 2 64-byte, 3 32-byte
- * `address` is an address in the window of shared memory. Host and kernel. */
+/* A matrix descriptor from its fields (wgmma_descriptor() has their list); swizzle is a WGMMA_SWIZZLE_. `address` is an
+ * address in the window of shared memory. Host and kernel. */
 HOST_DEVICE uint64_t wgmma_descriptor_fields(uint32_t address, uint32_t leading_bytes, uint32_t stride_bytes,
                                              int swizzle) {
     return (address >> 4 & 0x3fff) | (uint64_t)(leading_bytes >> 4) << 16 | (uint64_t)(stride_bytes >> 4) << 32 |
@@ -38,10 +33,16 @@ enum { WGMMA_K16_STEP_MN = 2048 >> 4 };
 
 #include "wgmma_widths.h"
 
-/* The descriptor of a K-major tile [rows][64] of bf16 with the 128-byte swizzle, as TMA writes it. The tile starts at a
- * multiple of 1024 bytes; 8 rows are 1024 bytes. Add WGMMA_K16_STEP for each step of k. */
+/* The descriptor, by which wgmma finds a tile in shared memory, of a K-major tile [rows][64] of bf16 with the 128-byte
+ * swizzle, as TMA writes it. The tile starts at a multiple of 1024 bytes. Add WGMMA_K16_STEP for each step of k. PTX
+ * 9.7.15.5.1.2.2.
+ *     bits  0-13   start address / 16
+ *     bits 16-29   leading dimension byte offset / 16 (not used by swizzled K-major tiles; 1 by convention)
+ *     bits 32-45   stride dimension byte offset / 16: from 8 rows to the next 8 rows, here 1024 bytes
+ *     bits 49-51   base offset: 0 for tiles that start on a boundary of the pattern
+ *     bits 62-63   0 no swizzle, 1 128-byte, 2 64-byte, 3 32-byte */
 DEVICE uint64_t wgmma_descriptor(const void *tile) {
-    return wgmma_descriptor_fields(shared_address(tile), 16, 1024, WGMMA_SWIZZLE_128B);
+    return (shared_address(tile) >> 4 & 0x3fff) | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
 /* The descriptor of an MN-major tile of bf16 with the 128-byte swizzle: A whose M, or B whose N, is contiguous in

@@ -14,6 +14,9 @@
 #ifndef HELLO_H
 #define HELLO_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "../gemm.h"
 
 #ifdef GEMM_MODEL
