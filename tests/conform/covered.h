@@ -358,19 +358,26 @@ static const TmaCase tensor_cases[] = {
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 /* What shared memory and the A registers hold, and what the result is.
- *   WGMMA_DATA: small integers; the result is all of D as integers.
+ *   WGMMA_DATA, WGMMA_SIGNED_DATA: small integers; the result is all of D as integers.
  *   WGMMA_PROBE: each bf16 of the probed region, or each element of the A registers, is its own number; the other
- *   operand
- *   is the identity, so that D shows where each element was read. Numbers above 256 are not exact in bf16: the product
- *   is
- *   made twice, with the low and the high byte of the number, and the result is low + 256 * high.
+ *   operand is the identity, so that D shows where each element was read. Numbers above 256 are not exact in bf16: the
+ *   product is made twice, with the low and the high byte of the number, and the result is low + 256 * high.
+ *   WGMMA_ELEMENTS + type: small integers of that type, word by word conform_elements(), with low_bits after all types.
+ *   The result is all of D if n is 8, otherwise of each thread the sum of (2v + 1) d[v].
  * Words are in register order: thread t of the warpgroup, then d[0 .. n / 2 - 1]. */
-enum { WGMMA_DATA, WGMMA_SIGNED_DATA, WGMMA_PROBE };
+enum {
+    WGMMA_DATA,
+    WGMMA_SIGNED_DATA,
+    WGMMA_PROBE,
+    WGMMA_ELEMENTS,
+    WGMMA_LOW_BITS = WGMMA_ELEMENTS + CONFORM_TF32 + 1, /* of tf32 */
+};
 
 enum {
     WGMMA_PROBED = 65536,                   /* bytes of shared memory that are numbered */
     WGMMA_IDENTITY = WGMMA_PROBED,          /* after them the identity: K-major, 128-byte swizzle, [64 rows][64 k] */
     WGMMA_SHARED = WGMMA_PROBED + 64 * 128, /* all */
+    WGMMA_B = 8192,                         /* WGMMA_ELEMENTS: where B begins, after A */
 };
 
 /* A descriptor's fields; `start` counts from a 1024-byte boundary. */
@@ -464,11 +471,59 @@ static const WgmmaCase wgmma_cases[] = {
 };
 /* clang-format on */
 
+/* Every type and width. WGMMA_KINDS(KIND, ...): name after wgmma_, type, is A in registers, are A and B MN-major, of
+ * ALL or SOME widths, and what follows KIND. */
+/* clang-format off */
+#define WGMMA_KINDS(KIND, ...)                                                                              \
+    KIND(ss, BF16, 0, 0, 0, ALL, __VA_ARGS__) KIND(rs, BF16, 1, 0, 0, ALL, __VA_ARGS__)                     \
+    KIND(ss_trans_a, BF16, 0, 1, 0, SOME, __VA_ARGS__) KIND(ss_trans_b, BF16, 0, 0, 1, SOME, __VA_ARGS__)   \
+    KIND(ss_trans_ab, BF16, 0, 1, 1, SOME, __VA_ARGS__) KIND(rs_trans_b, BF16, 1, 0, 1, SOME, __VA_ARGS__)  \
+    KIND(ss_f16, F16, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_f16, F16, 1, 0, 0, SOME, __VA_ARGS__)             \
+    KIND(ss_e4m3, E4M3, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_e4m3, E4M3, 1, 0, 0, SOME, __VA_ARGS__)         \
+    KIND(ss_e5m2, E5M2, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_e5m2, E5M2, 1, 0, 0, SOME, __VA_ARGS__)         \
+    KIND(ss_tf32, TF32, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_tf32, TF32, 1, 0, 0, SOME, __VA_ARGS__)
+#define WGMMA_ALL_WIDTHS(X, ...) \
+    X(8, __VA_ARGS__) X(16, __VA_ARGS__) X(24, __VA_ARGS__) X(32, __VA_ARGS__) X(40, __VA_ARGS__) \
+    X(48, __VA_ARGS__) X(56, __VA_ARGS__) X(64, __VA_ARGS__) X(72, __VA_ARGS__) X(80, __VA_ARGS__) \
+    X(88, __VA_ARGS__) X(96, __VA_ARGS__) X(104, __VA_ARGS__) X(112, __VA_ARGS__) X(120, __VA_ARGS__) \
+    X(128, __VA_ARGS__) X(136, __VA_ARGS__) X(144, __VA_ARGS__) X(152, __VA_ARGS__) X(160, __VA_ARGS__) \
+    X(168, __VA_ARGS__) X(176, __VA_ARGS__) X(184, __VA_ARGS__) X(192, __VA_ARGS__) X(200, __VA_ARGS__) \
+    X(208, __VA_ARGS__) X(216, __VA_ARGS__) X(224, __VA_ARGS__) X(232, __VA_ARGS__) X(240, __VA_ARGS__) \
+    X(248, __VA_ARGS__) X(256, __VA_ARGS__)
+#define WGMMA_SOME_WIDTHS(X, ...) X(8, __VA_ARGS__) X(64, __VA_ARGS__) X(72, __VA_ARGS__) X(256, __VA_ARGS__)
+#define WGMMA_OF_KIND(kind, type, registers, a_mn, b_mn, widths, X) \
+    WGMMA_##widths##_WIDTHS(X, kind, type, registers, a_mn, b_mn)
+/* WGMMA_PRODUCTS(X) calls X(n, and what KIND gets up to b_mn). */
+#define WGMMA_PRODUCTS(X) WGMMA_KINDS(WGMMA_OF_KIND, X)
+
+/* Four products, one for each 32 bytes of k or 16 rows. A has 64 rows of 128 bytes (MN-major: 64 k) with the 128-byte
+ * swizzle, B 256 such rows (panels of 64 k). */
+#define PRODUCT(name, data, n, registers, a_mn, b_mn)                     \
+    {name, n, registers, data, {0, (a_mn) ? 8192 : 16, 1024, 0, 1, a_mn}, \
+     {WGMMA_B, (b_mn) ? 8192 : 16, 1024, 0, 1, b_mn}, 4, (a_mn) ? 2048 : 32, (b_mn) ? 2048 : 32, 0}
+#define PRODUCT_ROW(n, kind, type, registers, a_mn, b_mn) \
+    PRODUCT(#kind "_n" #n, WGMMA_ELEMENTS + CONFORM_##type, n, registers, a_mn, b_mn),
+static const WgmmaCase product_cases[] = {
+    WGMMA_PRODUCTS(PRODUCT_ROW) PRODUCT("ss_tf32_n8_low_bits", WGMMA_LOW_BITS, 8, 0, 0, 0)};
+/* clang-format on */
+
+/* Of `data`. */
+HOST_DEVICE int wgmma_type(int data) {
+    return data == WGMMA_LOW_BITS ? CONFORM_TF32 : data >= WGMMA_ELEMENTS ? data - WGMMA_ELEMENTS : CONFORM_BF16;
+}
+
+/* Is the result a sum of each thread? */
+HOST_DEVICE int wgmma_tells_sums(const WgmmaCase *c) { return c->data >= WGMMA_ELEMENTS && c->n != 8; }
+
 /* A number as bf16 can hold it in this pass. */
 HOST_DEVICE bf16 wgmma_number(int number, int pass) { return conform_bf16(pass == 0 ? number & 255 : number >> 8); }
 
-/* bf16 number i of shared memory; pass 0, or 0 and 1 for a probe. */
+/* 16-bit word i of shared memory; pass 0, or 0 and 1 for a probe. */
 HOST_DEVICE bf16 wgmma_shared_word(int data, int pass, int i) {
+    if (data >= WGMMA_ELEMENTS) {
+        uint32_t word = conform_elements(wgmma_type(data), (uint32_t)(i / 2 * 4), data == WGMMA_LOW_BITS);
+        return (bf16)(word >> (i % 2 * 16));
+    }
     if (data == WGMMA_DATA) {
         return conform_bf16(conform_hash((uint32_t)i, 4));
     }
@@ -482,8 +537,11 @@ HOST_DEVICE bf16 wgmma_shared_word(int data, int pass, int i) {
     return conform_bf16(row < 16 && i - WGMMA_PROBED / 2 == swizzled_index(row, row / 8) + row % 8);
 }
 
-/* Elements 2r and 2r + 1 of thread t's register a[r]. */
+/* Thread t's register a[r]. */
 HOST_DEVICE uint32_t wgmma_a_register(int data, int pass, int t, int r) {
+    if (data >= WGMMA_ELEMENTS) {
+        return conform_elements(wgmma_type(data), (uint32_t)(t * 16 + r * 4) + 99991, 0);
+    }
     int i = t * 8 + r * 2;
     bf16 low = data == WGMMA_PROBE ? wgmma_number(i, pass) : conform_bf16(conform_hash((uint32_t)i + 77777, 4));
     bf16 high = data == WGMMA_PROBE ? wgmma_number(i + 1, pass) : conform_bf16(conform_hash((uint32_t)i + 77778, 4));
@@ -558,75 +616,6 @@ HOST_DEVICE uint32_t warp_mma_operand(const WarpCase *c, int lane, int r) {
 
 HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
     return (float)(conform_hash((uint32_t)(seed + lane * 4 + i), 21) - 10);
-}
-
-/* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
-
-/* PRODUCT_KINDS(KIND, ...): name after wgmma_, type, where A is, of ALL or SOME widths, and what follows KIND. */
-#define PRODUCT_KINDS(KIND, ...)                                 \
-    KIND(ss, CONFORM_BF16, shared, ALL, __VA_ARGS__)             \
-    KIND(rs, CONFORM_BF16, registers, ALL, __VA_ARGS__)          \
-    KIND(ss_trans_a, CONFORM_BF16, shared, SOME, __VA_ARGS__)    \
-    KIND(ss_trans_b, CONFORM_BF16, shared, SOME, __VA_ARGS__)    \
-    KIND(ss_trans_ab, CONFORM_BF16, shared, SOME, __VA_ARGS__)   \
-    KIND(rs_trans_b, CONFORM_BF16, registers, SOME, __VA_ARGS__) \
-    KIND(ss_f16, CONFORM_F16, shared, SOME, __VA_ARGS__)         \
-    KIND(rs_f16, CONFORM_F16, registers, SOME, __VA_ARGS__)      \
-    KIND(ss_e4m3, CONFORM_E4M3, shared, SOME, __VA_ARGS__)       \
-    KIND(rs_e4m3, CONFORM_E4M3, registers, SOME, __VA_ARGS__)    \
-    KIND(ss_e5m2, CONFORM_E5M2, shared, SOME, __VA_ARGS__)       \
-    KIND(rs_e5m2, CONFORM_E5M2, registers, SOME, __VA_ARGS__)    \
-    KIND(ss_tf32, CONFORM_TF32, shared, SOME, __VA_ARGS__)       \
-    KIND(rs_tf32, CONFORM_TF32, registers, SOME, __VA_ARGS__)
-
-#define PRODUCT_ENUM(name, ...) PRODUCT_##name,
-typedef enum { PRODUCT_KINDS(PRODUCT_ENUM, 0) } ProductKind;
-
-/* Small integers of the type in shared memory, word by word conform_elements(): A at the start, its tile of 64 rows
- * (MN-
- * major: 64 k) of 128 bytes with the 128-byte swizzle, B after it, 256 such rows (panels of 64 k). Four products, one
- * for each 32 bytes of k or 16 rows; the first one sets D. A from registers: conform_elements() by thread and step.
- * The result is D as integers in register order, if n is 8; else of each thread the sum of (2v + 1) d[v]. */
-typedef struct {
-    const char *name;
-    int kind, n, low_bits;
-} ProductCase;
-
-enum { PRODUCT_B = 8192, PRODUCT_SHARED = PRODUCT_B + 32768, PRODUCT_STEPS = 4 };
-
-/* clang-format off */
-/* PRODUCT_CASES(PRODUCT) calls PRODUCT(kind, operand A, n, after the name, low_bits). */
-#define PRODUCT_OF_WIDTH(n, PRODUCT, kind, operand) PRODUCT(kind, operand, n,, 0)
-#define WGMMA_WIDTHS(X, ...) \
-    X(8, __VA_ARGS__) X(16, __VA_ARGS__) X(24, __VA_ARGS__) X(32, __VA_ARGS__) X(40, __VA_ARGS__) \
-    X(48, __VA_ARGS__) X(56, __VA_ARGS__) X(64, __VA_ARGS__) X(72, __VA_ARGS__) X(80, __VA_ARGS__) \
-    X(88, __VA_ARGS__) X(96, __VA_ARGS__) X(104, __VA_ARGS__) X(112, __VA_ARGS__) X(120, __VA_ARGS__) \
-    X(128, __VA_ARGS__) X(136, __VA_ARGS__) X(144, __VA_ARGS__) X(152, __VA_ARGS__) X(160, __VA_ARGS__) \
-    X(168, __VA_ARGS__) X(176, __VA_ARGS__) X(184, __VA_ARGS__) X(192, __VA_ARGS__) X(200, __VA_ARGS__) \
-    X(208, __VA_ARGS__) X(216, __VA_ARGS__) X(224, __VA_ARGS__) X(232, __VA_ARGS__) X(240, __VA_ARGS__) \
-    X(248, __VA_ARGS__) X(256, __VA_ARGS__)
-#define PRODUCT_ALL_WIDTHS(PRODUCT, kind, operand) WGMMA_WIDTHS(PRODUCT_OF_WIDTH, PRODUCT, kind, operand)
-#define PRODUCT_SOME_WIDTHS(PRODUCT, kind, operand) \
-    PRODUCT(kind, operand, 8,, 0) PRODUCT(kind, operand, 64,, 0) PRODUCT(kind, operand, 72,, 0) \
-    PRODUCT(kind, operand, 256,, 0)
-#define PRODUCT_OF_KIND(kind, type, operand, widths, PRODUCT) PRODUCT_##widths##_WIDTHS(PRODUCT, kind, operand)
-#define PRODUCT_CASES(PRODUCT) PRODUCT_KINDS(PRODUCT_OF_KIND, PRODUCT) PRODUCT(ss_tf32, shared, 8, _low_bits, 1)
-
-#define PRODUCT_ROW(kind, operand, n, suffix, low_bits) {#kind "_n" #n #suffix, PRODUCT_##kind, n, low_bits},
-static const ProductCase product_cases[] = {PRODUCT_CASES(PRODUCT_ROW)};
-#undef PRODUCT_ROW
-/* clang-format on */
-
-HOST_DEVICE int product_type(int kind) {
-#define PRODUCT_TYPE(name, type, ...) \
-    case PRODUCT_##name: return type;
-    switch (kind) { PRODUCT_KINDS(PRODUCT_TYPE, 0) }
-    return CONFORM_BF16;
-}
-
-HOST_DEVICE int product_a_trans(int kind) { return kind == PRODUCT_ss_trans_a || kind == PRODUCT_ss_trans_ab; }
-HOST_DEVICE int product_b_trans(int kind) {
-    return kind == PRODUCT_ss_trans_b || kind == PRODUCT_ss_trans_ab || kind == PRODUCT_rs_trans_b;
 }
 
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
@@ -761,9 +750,9 @@ static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_RO
 /* ---- sums that must be rounded ----------------------------------------------------------------------------------- */
 
 /* ROUNDING_CASES(X) calls X(name, wgmma_'s suffix), in inexact_types' order. A case is INEXACT_CASES products of a
- * type, 64 x 8, added to accumulators; its result is the bits of each one's first INEXACT_ROWS rows, low half first. Operands
- * are by a formula: exponents of a product's elements spread over more and more numbers; its accumulators are fp32 of
- * all sizes, then such as have few bits, then zeros. */
+ * type, 64 x 8, added to accumulators; its result is the bits of each one's first INEXACT_ROWS rows, low half first.
+ * Operands are by a formula: exponents of a product's elements spread over more and more numbers; its accumulators are
+ * fp32 of all sizes, then such as have few bits, then zeros. */
 #define ROUNDING_CASES(X) X(e4m3, ss_e4m3) X(bf16, ss) X(f16, ss_f16) X(tf32, ss_tf32) X(e5m2, ss_e5m2)
 
 typedef struct {

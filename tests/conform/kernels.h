@@ -393,7 +393,8 @@ DEVICE uint64_t case_descriptor(const WgmmaOperand *o, uint32_t shared) {
 }
 
 DEVICE void wgmma_fill(const WgmmaParams *p, WgmmaShared *s) {
-    for (int i = (int)threadIdx.x; i < WGMMA_SHARED / 2; i += (int)blockDim.x) {
+    const int words = (p->c.data >= WGMMA_ELEMENTS ? WGMMA_B + 256 * 128 : WGMMA_SHARED) / 2;
+    for (int i = (int)threadIdx.x; i < words; i += (int)blockDim.x) {
         s->word[i] = wgmma_shared_word(p->c.data, p->pass, i);
     }
     if ((shared_address(s) & 1023) != 0) {
@@ -404,6 +405,15 @@ DEVICE void wgmma_fill(const WgmmaParams *p, WgmmaShared *s) {
 }
 
 DEVICE void wgmma_dump(const WgmmaParams *p, const float *d, int count) {
+    if (wgmma_tells_sums(&p->c)) {
+        int sum = 0;
+        UNROLL
+        for (int v = 0; v < count; v++) {
+            sum += (2 * v + 1) * (int)d[v];
+        }
+        p->out[threadIdx.x] = (uint16_t)sum;
+        return;
+    }
     UNROLL
     for (int v = 0; v < count; v++) {
         int value = (int)d[v];
@@ -421,12 +431,6 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
     }
 }
 
-/* Operand A of a product: of `shared` by descriptor, or `registers`. */
-#define WGMMA_A_shared uint64_t a = case_descriptor(&p.c.a, shared_address(s) + (uint32_t)step * p.c.a_step)
-#define WGMMA_A_registers \
-    uint32_t a[4];        \
-    case_fragment(&p, step, a)
-
 /* A product of `a` and `b` is added to `d`, and waited for. */
 #define MULTIPLY(kind, n, accumulate)     \
     wgmma_fence();                        \
@@ -435,7 +439,13 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
     wgmma_wait_group(0);                  \
     registers_settled(d, n / 2)
 
-#define WGMMA_KERNEL(kind, n, operand_a)                                                                     \
+/* Operand A of a product: from shared memory by descriptor (0), or from registers (1). */
+#define WGMMA_A_0 uint64_t a = case_descriptor(&p.c.a, shared_address(s) + (uint32_t)step * p.c.a_step)
+#define WGMMA_A_1  \
+    uint32_t a[4]; \
+    case_fragment(&p, step, a)
+
+#define WGMMA_KERNEL(n, kind, type, registers, a_mn, b_mn)                                                   \
     static __global__ void __launch_bounds__(128) case_##kind##_##n(const __grid_constant__ WgmmaParams p) { \
         SHARED_MEMORY(WgmmaShared, s);                                                                       \
         float d[n / 2];                                                                                      \
@@ -444,8 +454,9 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
             d[v] = (float)(v % 5);                                                                           \
         }                                                                                                    \
         wgmma_fill(&p, s);                                                                                   \
+        UNROLL_ONCE                                                                                          \
         for (int step = 0; step < p.c.steps; step++) {                                                       \
-            WGMMA_A_##operand_a;                                                                             \
+            WGMMA_A_##registers;                                                                             \
             uint64_t b = case_descriptor(&p.c.b, shared_address(s) + (uint32_t)step * p.c.b_step);           \
             MULTIPLY(kind, n, step > 0 || p.c.accumulate);                                                   \
         }                                                                                                    \
@@ -453,94 +464,18 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
     }                                                                                                        \
     KERNEL_ENTRY(case_##kind##_##n, WgmmaParams);
 
-/* WGMMA_KERNELS(X) calls X(kind, n, operand A). */
-/* clang-format off */
-#define WGMMA_KERNELS(X)                                                                                           \
-    X(ss, 16, shared) X(ss, 24, shared) X(ss, 64, shared) X(ss, 256, shared) X(ss_trans_a, 16, shared)             \
-    X(ss_trans_a, 64, shared) X(ss_trans_ab, 64, shared) X(ss_trans_b, 24, shared) X(ss_trans_b, 64, shared)       \
-    X(ss_trans_b, 128, shared) X(ss_trans_b, 256, shared) X(rs, 16, registers) X(rs, 256, registers)               \
-    X(rs_trans_b, 64, registers)
-/* clang-format on */
+/* Those of the products, and what other cases need besides. */
+#define WGMMA_KERNELS(X) \
+    WGMMA_PRODUCTS(X)    \
+    X(16, ss_trans_a, BF16, 0, 1, 0) X(24, ss_trans_b, BF16, 0, 0, 1) X(128, ss_trans_b, BF16, 0, 0, 1)
 WGMMA_KERNELS(WGMMA_KERNEL)
 
-#define WGMMA_ROW(kind, n, operand_a) {PRODUCT_##kind, n, KERNEL(case_##kind##_##n)},
+#define WGMMA_ROW(n, kind, type, registers, a_mn, b_mn) \
+    {n, CONFORM_##type, registers, a_mn, b_mn, {KERNEL(case_##kind##_##n)}},
 static const struct {
-    int kind, n;
-    const void *kernel;
-    const char *name;
+    int n, type, from_registers, a_mn, b_mn;
+    NamedKernel kernel;
 } wgmma_kernels[] = {WGMMA_KERNELS(WGMMA_ROW)};
-
-/* ---- wgmma of every type and width ------------------------------------------------------------------------------- */
-
-typedef struct {
-    ProductCase c;
-    uint16_t *out;
-} ProductParams;
-
-typedef struct {
-    uint32_t word[PRODUCT_SHARED / 4];
-} ProductShared;
-
-DEVICE uint64_t product_descriptor(const uint8_t *tile, int trans, int step) {
-    return trans ? wgmma_descriptor_mn(tile, 8192) + (uint64_t)(step * WGMMA_K16_STEP_MN)
-                 : wgmma_descriptor(tile) + (uint64_t)(step * WGMMA_K16_STEP);
-}
-
-DEVICE void product_fragment(int type, int step, uint32_t r[4]) {
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        r[i] = conform_elements(type, (uint32_t)((step * 128 + (int)threadIdx.x) * 16 + i * 4) + 99991, 0);
-    }
-}
-
-/* Operand A of a kind. */
-#define PRODUCT_A_shared(kind) uint64_t a = product_descriptor(tile, product_a_trans(kind), step)
-#define PRODUCT_A_registers(kind) \
-    uint32_t a[4];                \
-    product_fragment(type, step, a)
-
-/* What is told of a thread's sums. */
-DEVICE uint16_t weighted_sum(const float *d, int count) {
-    int sum = 0;
-    UNROLL
-    for (int v = 0; v < count; v++) {
-        sum += (2 * v + 1) * (int)d[v];
-    }
-    return (uint16_t)sum;
-}
-
-#define PRODUCT_KERNEL(kind_, operand, n, suffix, low_bits_)                                           \
-    static __global__ void __launch_bounds__(128)                                                      \
-        product_##kind_##_##n##suffix(const __grid_constant__ ProductParams p) {                       \
-        SHARED_MEMORY(ProductShared, s);                                                               \
-        const uint8_t *tile = (const uint8_t *)s->word;                                                \
-        int type = product_type(PRODUCT_##kind_), thread = (int)threadIdx.x;                           \
-        float d[n / 2];                                                                                \
-        for (int i = thread; i < PRODUCT_SHARED / 4; i += 128) {                                       \
-            s->word[i] = conform_elements(type, (uint32_t)i * 4, p.c.low_bits);                        \
-        }                                                                                              \
-        fence_proxy_async();                                                                           \
-        __syncthreads();                                                                               \
-        UNROLL_ONCE                                                                                    \
-        for (int step = 0; step < PRODUCT_STEPS; step++) {                                             \
-            PRODUCT_A_##operand(PRODUCT_##kind_);                                                      \
-            uint64_t b = product_descriptor(tile + PRODUCT_B, product_b_trans(PRODUCT_##kind_), step); \
-            MULTIPLY(kind_, n, step > 0);                                                              \
-        }                                                                                              \
-        UNROLL                                                                                         \
-        for (int v = 0; n == 8 && v < 4; v++) {                                                        \
-            p.out[thread * 4 + v] = (uint16_t)(int)d[v];                                               \
-        }                                                                                              \
-        if (n != 8) {                                                                                  \
-            p.out[thread] = weighted_sum(d, n / 2);                                                    \
-        }                                                                                              \
-    }                                                                                                  \
-    KERNEL_ENTRY(product_##kind_##_##n##suffix, ProductParams);
-PRODUCT_CASES(PRODUCT_KERNEL)
-
-#define PRODUCT_ENTRY(kind, operand, n, suffix, low_bits) {KERNEL(product_##kind##_##n##suffix)},
-/* By number of the case. */
-static const NamedKernel product_kernels[] = {PRODUCT_CASES(PRODUCT_ENTRY)};
 
 /* ---- sums that must be rounded ----------------------------------------------------------------------------------- */
 
@@ -824,23 +759,24 @@ static int run_tensor(const Machine *m, const TmaCase *c, Outcome *o) {
 
 static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     static uint16_t low[CASE_WORDS];
-    int k = 0, kind = c->from_registers ? (c->b.mn_major ? PRODUCT_rs_trans_b : PRODUCT_rs)
-                      : c->a.mn_major   ? (c->b.mn_major ? PRODUCT_ss_trans_ab : PRODUCT_ss_trans_a)
-                                        : (c->b.mn_major ? PRODUCT_ss_trans_b : PRODUCT_ss);
-    while (k < COUNT_OF(wgmma_kernels) && (wgmma_kernels[k].n != c->n || wgmma_kernels[k].kind != kind)) {
+    int k = 0;
+    while (k < COUNT_OF(wgmma_kernels) &&
+           !(wgmma_kernels[k].n == c->n && wgmma_kernels[k].type == wgmma_type(c->data) &&
+             wgmma_kernels[k].from_registers == c->from_registers &&
+             (c->from_registers || wgmma_kernels[k].a_mn == c->a.mn_major) && wgmma_kernels[k].b_mn == c->b.mn_major)) {
         k++;
     }
     if (k == COUNT_OF(wgmma_kernels)) {
         snprintf(o->note, NOTE_BYTES, "kernels.h has no kernel for n = %d with these majors", c->n);
         return 1;
     }
-    o->count = 128 * c->n / 2;
+    o->count = wgmma_tells_sums(c) ? 128 : 128 * c->n / 2;
     for (int pass = 0; pass < (c->data == WGMMA_PROBE ? 2 : 1); pass++) {
         WgmmaParams p = {*c, pass, m->out, &m->flags[FLAG_FAULT]};
         *p.inexact = 0;
         memcpy(low, o->words, (size_t)o->count * 2);
-        int error = run_kernel(wgmma_kernels[k].kernel, wgmma_kernels[k].name, 1, 128, 0, (int)sizeof(WgmmaShared), &p,
-                               m->out, o);
+        int error = run_kernel(wgmma_kernels[k].kernel.kernel, wgmma_kernels[k].kernel.name, 1, 128, 0,
+                               (int)sizeof(WgmmaShared), &p, m->out, o);
         if (error) {
             return error;
         }
@@ -856,13 +792,7 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     return 0;
 }
 
-static int run_product(const Machine *m, const ProductCase *c, Outcome *o) {
-    int i = (int)(c - product_cases);
-    ProductParams p = {*c, m->out};
-    o->count = p.c.n == 8 ? 128 * 4 : 128;
-    return run_kernel(product_kernels[i].kernel, product_kernels[i].name, 1, 128, 0, (int)sizeof(ProductShared), &p,
-                      m->out, o);
-}
+static int run_product(const Machine *m, const WgmmaCase *c, Outcome *o) { return run_wgmma(m, c, o); }
 
 /* The formula goes on from one type to the next. */
 static int run_rounding(const Machine *m, const RoundingCase *c, Outcome *o) {
