@@ -4,8 +4,9 @@
  *
  * Some cases hang or trap, which takes the CUDA context with them. So a child process runs the cases one after the
  * other and writes each result; when it ends or stands still, the parent starts another child with the next case.
- * An error that leaves the context alive is the recorder's own, not the hardware's: its case is not written. Exit status: 0 vectors written, 1 written without some cases, 2 bad usage, 3
- * no Hopper GPU or the file cannot be written. */
+ * An error that leaves the context alive is the recorder's own, not the hardware's: its case is not written. Exit
+ * status: 0 vectors written, 1 written without some cases, 2 bad usage, 3 no Hopper GPU or the file cannot be
+ * written. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
