@@ -132,25 +132,16 @@ static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const T
     if (encode == NULL) {
         return GEMM_DEVICE;
     }
-    cuuint64_t sizes[5], strides[4];
-    cuuint32_t box[5], steps[5] = {1, 1, 1, 1, 1};
-    for (int i = 0; i < 5; i++) {
-        sizes[i] = t->size[i];
-        box[i] = t->box[i];
-        if (i < 4) {
-            strides[i] = t->stride[i];
-        }
-    }
+    const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
     CUresult result =
-        encode(map, (CUtensorMapDataType)t->type, (cuuint32_t)t->rank, (void *)t->base, sizes, strides, box, steps,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t->swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+        encode(map, (CUtensorMapDataType)t->type, (cuuint32_t)t->rank, (void *)t->base, t->size, t->stride, t->box,
+               steps, CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t->swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                t->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return gemm_fails(
             error, GEMM_DEVICE,
-            "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): rank %d, element type %d, at "
-            "%p",
-            name, (int)result, t->rank, (int)t->type, t->base);
+            "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): rank %d, element type %d, at %p", name,
+            (int)result, t->rank, (int)t->type, t->base);
     }
     return GEMM_OK;
 #endif

@@ -4,6 +4,7 @@
  * Compiled with DWARF 4 (model.mk), which older compilers write: reports must find lines and members in that too. */
 #include "../../common/gemm.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "../../common/device/barrier.h"

@@ -1,4 +1,6 @@
 /* run_case.c - what the programs that run cases share. */
+#include <stdlib.h>
+
 #include "../../common/gemm.h"
 #include "cases.h"
 
