@@ -239,7 +239,7 @@ static int next_cluster(void) {
 /* All threads wait and no asynchronous work is left. Whoever polls, or waits for another to come first, may wait for a
  * CTA that has not begun, or may give up. */
 static void stuck(void) {
-    if (!((stalled_wait() || pollers_wait()) && start_cluster()) && !stalled_wake_all() && !pollers_wake_all()) {
+    if (!(anybody_waits() && start_cluster()) && !anybody_wakes()) {
         POST(STUCK);
     }
 }

@@ -7,8 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../common/model/place/layout.h"
-#include "../../common/model/place/line.h"
+#include "../../common/model/place/place.h"
 #include "../../common/model/model_count.h"
 #include "../../common/device/status.h"
 #include "../../common/model/model_host.h"

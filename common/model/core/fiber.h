@@ -28,21 +28,17 @@ static inline uint8_t *fiber_stack(uint8_t *stacks, int i) {
 void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void));
 
 /* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
-/* At the start of a function that a kernel calls: from this address up, the fiber's stack holds everything that the
- * kernel keeps across the call, including the registers that the function must preserve. */
+void fiber_switch(Fiber *from, Fiber *to);
+
+/* FIBER_KEPT(), at the start of a function that a kernel calls: from this address up, the fiber's stack holds everything
+ * that the kernel keeps across the call, including the registers that the function must preserve. FIBER_RETURNS bytes
+ * further lies the address that the function returns to. */
 #if defined(__x86_64__)
 #define FIBER_KEPT() (__builtin_unwind_init(), (uintptr_t)__builtin_frame_address(0) - 5 * sizeof(uint64_t))
-#else
-#define FIBER_KEPT() (__builtin_unwind_init(), (uintptr_t)__builtin_frame_address(0))
-#endif
-
-/* ... after which the stack holds the address that the function returns to. */
-#if defined(__x86_64__)
 enum { FIBER_RETURNS = 6 * 8 };
 #else
+#define FIBER_KEPT() (__builtin_unwind_init(), (uintptr_t)__builtin_frame_address(0))
 enum { FIBER_RETURNS = 8 };
 #endif
-
-void fiber_switch(Fiber *from, Fiber *to);
 
 #endif

@@ -452,9 +452,6 @@ void pollers_wake(const void *address) {
     wake_at(&s.pollers, address, polls);
 }
 
-int pollers_wait(void) { return s.pollers != NULL; }
-int pollers_wake_all(void) { return s.poll_wakes++ < POLL_PATIENCE && wake_at(&s.pollers, NULL, polls) > 0; }
-
 /* ---- between a look and a deed ----------------------------------------------------------------------------------- */
 
 static int is_stalled(const void *word) {
@@ -482,8 +479,11 @@ static int stalls(const ThreadPolls *p, const void *word) { return word == NULL 
 static int stalls_until_touched(const ThreadPolls *p, const void *word) { return stalls(p, word) && !p->until_change; }
 
 void stalled_wake(const void *word, int changed) { wake_at(&s.stalled, word, changed ? stalls : stalls_until_touched); }
-int stalled_wait(void) { return s.stalled != NULL; }
-int stalled_wake_all(void) { return wake_at(&s.stalled, NULL, stalls) > 0; }
+int anybody_waits(void) { return s.stalled != NULL || s.pollers != NULL; }
+int anybody_wakes(void) {
+    return wake_at(&s.stalled, NULL, stalls) > 0 ||
+           (s.poll_wakes++ < POLL_PATIENCE && wake_at(&s.pollers, NULL, polls) > 0);
+}
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 

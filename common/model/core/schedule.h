@@ -37,17 +37,15 @@ int poll_again(Thread *t, const void *address, uint64_t version, int in_vain);
 uint64_t poll_kept(const Thread *t);
 void poll_wait(Thread *t, Wait wait);
 void pollers_wake(const void *address);
-/* model.c, where nothing else can happen: does anybody poll? Wakes all; 0 if there is none, or they were woken too
- * often without anything having changed. */
-int pollers_wait(void);
-int pollers_wake_all(void);
 
 /* A place between what a thread finds in a word, or is about to do to it, and what it does next. If the policy says so,
  * it waits until another thread has touched the word, or changed it, or nothing else can happen. */
 void thread_stall(Thread *t, const void *word, Site site, int until_change);
 void stalled_wake(const void *word, int changed);
-int stalled_wake_all(void); /* model.c, where nothing else can happen: 0 if there is none */
-int stalled_wait(void);
+/* model.c, where nothing else can happen: does anybody wait so, or poll? Wakes the former, or else all who poll; 0 if
+ * there is none, or they were woken too often without anything having changed. */
+int anybody_waits(void);
+int anybody_wakes(void);
 
 /* ---- asynchronous work: for the mechanisms ----------------------------------------------------------------------- */
 

@@ -214,6 +214,13 @@ int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
     return 1;
 }
 
+int tensor_next_inside(TensorWalk *walk, TensorChunk *chunk) {
+    int more;
+    while ((more = tensor_next(walk, chunk)) && chunk->end == 0) {
+    }
+    return more;
+}
+
 void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]) {
     uint64_t fill = map->fill == TENSOR_FILL_NAN ? fill_nan(map->type) : 0;
     for (int i = chunk->end; i < TENSOR_CHUNK_BYTES; i += map->element_bytes) {

@@ -120,8 +120,9 @@ typedef struct {
 TensorWalk tensor_walk(const TensorMap *map, const int *coord, uint32_t address);
 TensorWalk tensor_walk_store(const TensorMap *map, const int *coord, uint32_t address);
 
-/* The next chunk; 0 after the last. */
+/* The next chunk; 0 after the last. The next one of which bytes are read or written. */
 int tensor_next(TensorWalk *walk, TensorChunk *chunk);
+int tensor_next_inside(TensorWalk *walk, TensorChunk *chunk);
 
 /* What a load writes to the chunk's place in shared memory: all 16 bytes, with fill outside the tensor. */
 void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "../core/schedule.h"
-#include "../place/line.h"
+#include "../place/place.h"
 
 enum {
     FULL_REPORTS = 3,

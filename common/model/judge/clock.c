@@ -5,7 +5,6 @@
  * table remembers the last joins. */
 #include "clock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

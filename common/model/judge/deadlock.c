@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "../core/schedule.h"
-#include "../place/layout.h"
-#include "../place/line.h"
+#include "../place/place.h"
 #include "bug_report.h"
 #include "phases.h"
 
@@ -199,17 +198,14 @@ static void explain_registers(const Thread *t) {
 static const char *word_text(const Thread *t, char *text) {
     const Wait *wait = &t->wait;
     const Allocation *a = global_find((uintptr_t)wait->address, 0);
-    const Launch *l = launch_of(t->cta);
-    char name[PHRASE_SIZE] = "";
+    char name[PHRASE_SIZE];
     if (a != NULL) {
         snprintf(text, PHRASE_SIZE, "word %lld of %.200s", (long long)((uintptr_t)wait->address - a->begin) / 4,
                  allocation_text(a, name));
         return text;
     }
     uint32_t offset = shared_offset(t->cta, wait->address);
-    if (l->shared_type != NULL) {
-        layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, name, sizeof name);
-    }
+    SHARED_TEXT(launch_of(t->cta), offset, name, sizeof name);
     snprintf(text, PHRASE_SIZE, "byte %u of shared memory%s%.200s", offset, *name != '\0' ? ", " : "", name);
     return text;
 }

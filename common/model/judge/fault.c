@@ -15,7 +15,7 @@
 
 #include "../../device/status.h"
 #include "../core/schedule.h"
-#include "../place/line.h"
+#include "../place/place.h"
 #include "bug_report.h"
 
 enum {

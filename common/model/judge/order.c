@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../place/layout.h"
+#include "../place/place.h"
 #include "bug_report.h"
 #include "phases.h"
 #include "provenance.h"
@@ -271,11 +271,8 @@ void order_judge(Actor *a, const Access *before, uintptr_t at, uint32_t size) {
 }
 
 static void report_shared(const Cta *cta, uint32_t offset, uint32_t size, Tag tag) {
-    char of[PHRASE_SIZE], place[PHRASE_SIZE] = "";
-    const Launch *l = launch_of(cta);
-    if (l->shared_type != NULL) {
-        layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, place, sizeof place);
-    }
+    char of[PHRASE_SIZE], place[PHRASE_SIZE];
+    SHARED_TEXT(launch_of(cta), offset, place, sizeof place);
     report_line("memory", "%s%sshared memory of %s, bytes %u to %u%s%s", place, *place != '\0' ? ": " : "",
                 cta_text(cta, of), offset, offset + size - 1, tag.tensor != TENSOR_UNKNOWN ? ", last filled with " : "",
                 tag.tensor != TENSOR_UNKNOWN ? tag_text(tag, PHRASE) : "");
@@ -414,8 +411,7 @@ static void report_size(const struct Finding *f) {
     const Actor *a = f->by;
     const Launch *l = launch_of(a->thread->cta);
     uint64_t size;
-    int members =
-        l->shared_type != NULL ? layout_members(l->shared_file, l->shared_type, list, MOST_MEMBERS, &size) : 0;
+    int members = layout_members(l->shared_file, l->shared_type, list, MOST_MEMBERS, &size);
     for (int i = 0; i < members && a->bytes > 0; i++) {
         const char *extent = strchr(list[i].type, '[');
         int of_arrays = extent != NULL && strchr(extent + 1, '[') != NULL;

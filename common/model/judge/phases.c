@@ -28,11 +28,10 @@ ON(phases, CTA_END) {
     for (int i = 0; i < cta->mbarriers->count; i++) {
         BarrierFacts *f = cta->mbarriers->list[i]->facts;
         if (f != NULL) {
-            clock_unref(f->arriving);
-            clock_unref(f->released);
-            clock_unref(f->arriving_near);
-            clock_unref(f->released_near);
-            clock_unref(f->before);
+            Clock *const held[] = {f->arriving, f->released, f->arriving_near, f->released_near, f->before};
+            for (size_t n = 0; n < sizeof held / sizeof *held; n++) {
+                clock_unref(held[n]);
+            }
             forget(&f->loads);
             forget(&f->copies);
         }

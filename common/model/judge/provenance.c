@@ -7,7 +7,6 @@
 #include "provenance.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bug_report.h"

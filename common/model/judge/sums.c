@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../place/line.h"
+#include "../place/place.h"
 #include "bug_report.h"
 
 enum { STEPS = 1024, WORDS = STEPS / 64, STEP_BYTES = 32, WARP_SUMS = 128 };

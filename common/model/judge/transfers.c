@@ -240,9 +240,8 @@ static void load_into(const TmaLoad *load, int target) {
     from.what = load->copy.what;
     to.begin = load->offset;
     to.bytes = tensor_box_span(&load->map);
-    TensorWalk walk = load->walk;
     TensorChunk chunk;
-    while (tensor_next(&walk, &chunk)) {
+    for (TensorWalk walk = load->walk; tensor_next(&walk, &chunk);) {
         uint32_t offset = load->offset + chunk.offset;
         cells_shared(cta, &to, offset, CHUNK_BYTES);
         *shared_tag(cta, offset) =
@@ -271,13 +270,11 @@ ON(transfers, TMA_STORE) {
           to = actor_async(t, copy->add ? ACCESS_TMA_ADD_TO : ACCESS_TMA_STORE_TO, group_component(t, GROUP_WRITES),
                            from.access.epoch, copy->site);
     to.what = copy->what;
-    TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
     TensorChunk chunk;
-    while (tensor_next(&walk, &chunk)) {
-        if (chunk.end > 0) {
-            cells_shared(t->cta, &from, offset + chunk.offset, CHUNK_BYTES);
-            cells_global(&to, tensor_chunk_global(&chunk), (uint32_t)chunk.end);
-        }
+    for (TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + offset);
+         tensor_next_inside(&walk, &chunk);) {
+        cells_shared(t->cta, &from, offset + chunk.offset, CHUNK_BYTES);
+        cells_global(&to, tensor_chunk_global(&chunk), (uint32_t)chunk.end);
     }
     order_settle();
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../place/line.h"
+#include "../place/place.h"
 #include "bug_report.h"
 
 /* What a thread knew when it last executed a fence. */

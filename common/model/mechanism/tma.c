@@ -5,7 +5,6 @@
  * one: two events, with a wait for each. */
 #include "tma.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "../core/schedule.h"
@@ -88,9 +87,8 @@ static void poison(const TmaLoad *load) {
             memset(box, 0xff, span);
             continue;
         }
-        TensorWalk walk = load->walk;
         TensorChunk chunk;
-        while (tensor_next(&walk, &chunk)) {
+        for (TensorWalk walk = load->walk; tensor_next(&walk, &chunk);) {
             memset(box + chunk.offset, 0xff, CHUNK_BYTES);
         }
     }
@@ -161,9 +159,9 @@ static void store_read(TmaStore *store) {
 
 static void store_write(TmaStore *store) {
     store_read(store);
-    TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
     TensorChunk chunk;
-    while (tensor_next(&walk, &chunk)) {
+    for (TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
+         tensor_next(&walk, &chunk);) {
         if (store->copy.add) {
             tensor_chunk_add(&store->map, &chunk, store->data + chunk.offset);
         } else {

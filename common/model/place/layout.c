@@ -2,7 +2,7 @@
  *
  * A unit is a tree of entries in a row; an entry begins with a number that selects its form from the unit's table of
  * abbreviations. Only what leads from a type's name to its members is looked at; the rest is stepped over. */
-#include "layout.h"
+#include "place.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -197,8 +197,8 @@ static Entry find_unit(const char *file, Unit *unit) {
 }
 
 static Entry find_typedef(const char *file, const char *type, Unit *unit) {
-    Entry root = find_unit(file, unit);
-    for (Entry entry = NO_CHILD; next_child(unit, &root, &entry);) {
+    Entry root = type != NULL ? find_unit(file, unit) : (Entry){.tag = 0};
+    for (Entry entry = NO_CHILD; root.tag != 0 && next_child(unit, &root, &entry);) {
         if (entry.tag == TAG_TYPEDEF && strcmp(entry.name, type) == 0 && entry.type != 0) {
             return entry;
         }

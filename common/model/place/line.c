@@ -2,7 +2,7 @@
  *
  * Only when a report is written: a plain load or store is known by the address of its instruction. The table is a
  * program for a small machine that emits rows (address, file, line); the row that covers the address is the answer. */
-#include "line.h"
+#include "place.h"
 
 #include <link.h>
 #include <stdio.h>

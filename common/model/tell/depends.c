@@ -10,7 +10,7 @@
 #include "../core/schedule.h"
 #include "../event.h"
 #include "../judge/world.h"
-#include "../place/line.h"
+#include "../place/place.h"
 
 typedef struct {
     Site site;

@@ -10,8 +10,7 @@
 
 #include "../../device/status.h"
 #include "../judge/bug_report.h"
-#include "../place/layout.h"
-#include "../place/line.h"
+#include "../place/place.h"
 
 static struct {
     FILE *out;
@@ -54,10 +53,9 @@ static void print_reports(void) {
 /* A place in shared memory: its offset, and its name, "s->a[1][0]". */
 static void print_shared(const Cta *cta, uint32_t offset) {
     char text[128];
-    const Launch *l = launch_of(cta);
     print(",\"offset\":%u", offset);
-    if (l->shared_type != NULL) {
-        print_text("name", layout_text(l->shared_file, l->shared_type, l->shared_variable, offset, text, sizeof text));
+    if (launch_of(cta)->shared_type != NULL) {
+        print_text("name", SHARED_TEXT(launch_of(cta), offset, text, sizeof text));
     }
 }
 

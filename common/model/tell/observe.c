@@ -6,8 +6,7 @@
 #include "../event.h"
 #include "../judge/cells.h"
 #include "../model_explain.h"
-#include "../place/layout.h"
-#include "../place/line.h"
+#include "../place/place.h"
 
 #define seen device.options.observer /* what is told, to whom */
 
@@ -217,12 +216,9 @@ ON(observe, TMA_LOAD) {
         }
         add_load(load, load->barrier[i]);
     }
-    TensorWalk walk = load->walk;
     TensorChunk chunk;
-    while (tensor_next(&walk, &chunk)) {
-        if (chunk.end > 0) {
-            observe_global(t, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, e->site);
-        }
+    for (TensorWalk walk = load->walk; tensor_next_inside(&walk, &chunk);) {
+        observe_global(t, tensor_chunk_global(&chunk), (uint32_t)chunk.end, 0, e->site);
     }
 }
 
@@ -259,14 +255,12 @@ static void add_store(const Thread *t, const void *p, uint32_t size, uint32_t of
 ON(observe, TMA_STORE) {
     const TmaCopy *copy = e->copy;
     uint32_t box = shared_offset(t->cta, copy->shared);
-    TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + box);
     TensorChunk chunk;
-    while (tensor_next(&walk, &chunk)) {
-        if (chunk.end > 0) {
-            const void *p = tensor_chunk_global(&chunk);
-            add_store(t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
-            observe_global(t, p, (uint32_t)chunk.end, 1, copy->site);
-        }
+    for (TensorWalk walk = tensor_walk_store(copy->map, copy->coord, SHARED_RESERVED + box);
+         tensor_next_inside(&walk, &chunk);) {
+        const void *p = tensor_chunk_global(&chunk);
+        add_store(t, p, (uint32_t)chunk.end, box + chunk.offset, copy->site);
+        observe_global(t, p, (uint32_t)chunk.end, 1, copy->site);
     }
 }
 
@@ -275,9 +269,9 @@ ON(observe, TMA_STORED) {
     if (!seen->stop_when_stored || seen->stored.thread < 0 || store->copy.add) {
         return;
     }
-    TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
     TensorChunk chunk;
-    while (tensor_next(&walk, &chunk)) {
+    for (TensorWalk walk = tensor_walk_store(&store->map, store->copy.coord, SHARED_RESERVED + store->offset);
+         tensor_next(&walk, &chunk);) {
         if (covers(tensor_chunk_global(&chunk), (uint32_t)chunk.end, seen->c_at)) {
             model_stop();
         }
@@ -519,12 +513,9 @@ const char *model_place_text(ModelPlace place, char *text, size_t size) { return
 const char *model_place_source(ModelPlace place, char *text, size_t size) { return site_source(place, text, size); }
 
 const char *model_shared_name(const ModelObserver *o, uint32_t offset, char *text, size_t size) {
-    text[0] = '\0';
-    return o->shared_type == NULL ? text
-                                  : layout_text(o->shared_file, o->shared_type, o->shared_variable, offset, text, size);
+    return SHARED_TEXT(o, offset, text, size);
 }
 
 int model_shared_members(const ModelObserver *o, ModelMember *list, int most, uint64_t *size) {
-    *size = 0;
-    return o->shared_type == NULL ? 0 : layout_members(o->shared_file, o->shared_type, list, most, size);
+    return layout_members(o->shared_file, o->shared_type, list, most, size);
 }
