@@ -48,7 +48,6 @@ typedef struct {
     int system;
     const ProxyFence *fence;
 
-    WarpInstruction instruction;
     uint32_t mask;
     int lane, from_lane, transposes;
     uint32_t *const *registers; /* this and the next: by lane */

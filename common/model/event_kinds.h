@@ -40,8 +40,8 @@ EVENT(GRID_WAIT, thread)
 
 /* ---- a warp, all of whose lanes have arrived: warp.c, registers.c */
 EVENT(EXPONENTIAL, thread)
-EVENT(WARP_APART, thread, instruction, mask) /* lanes of the mask are elsewhere, or gone. No listener returns */
-EVENT(WARP_TOGETHER, warp)                   /* all lanes are at one instruction */
+EVENT(WARP_APART, thread, what, mask) /* lanes of the mask are elsewhere, or gone. No listener returns */
+EVENT(WARP_TOGETHER, warp)            /* all lanes are at one instruction */
 EVENT(SYNCWARP, warp)
 EVENT(EXCHANGE, warp, transposes)            /* shuffle, vote or match; transposes: a shuffle by XOR */
 EVENT(SHUFFLE_SOURCE, warp, lane, from_lane) /* the lane reads from one that takes no part */

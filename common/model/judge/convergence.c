@@ -55,22 +55,20 @@ static const Thread *first_of(const Warp *w, uint32_t lanes) { return &w->thread
 
 /* Lanes wait in __syncthreads() that are needed at the warp's instruction. */
 static void report_in_sync(const Warp *w, WarpPart part) {
-    report_apart(first_of(w, part.arrived), part.site, warp_instruction_text(part.instruction),
-                 first_of(w, w->in_sync & part.mask), w->cta->convergence->place[ALIGNED_SYNC][w->id].site,
-                 "__syncthreads");
+    report_apart(first_of(w, part.arrived), part.site, part.instruction, first_of(w, w->in_sync & part.mask),
+                 w->cta->convergence->place[ALIGNED_SYNC][w->id].site, "__syncthreads");
 }
 
 ON(convergence, WARP_APART) {
     w = t->warp;
     WarpCollective *m = w->collective;
-    const char *what = warp_instruction_text(e->instruction);
     MISUSE_IF(!((e->mask | ~w->all) >> t->lane & 1), RULE_CONVERGENCE, e->site, 1,
-              "%s with mask 0x%08x by lane %d, which is not in it", what, e->mask, t->lane);
+              "%s with mask 0x%08x by lane %d, which is not in it", e->what, e->mask, t->lane);
     if (m->arrived == 0 && (e->mask & w->exited)) {
         report_misuse(RULE_CONVERGENCE, e->site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
-                      what, first_of(w, e->mask & w->exited)->lane);
-    } else if (e->instruction != m->instruction || e->site != m->site || e->mask != m->mask) {
-        report_apart(t, e->site, what, first_of(w, m->arrived), m->site, warp_instruction_text(m->instruction));
+                      e->what, first_of(w, e->mask & w->exited)->lane);
+    } else if (e->what != m->instruction || e->site != m->site || e->mask != m->mask) {
+        report_apart(t, e->site, e->what, first_of(w, m->arrived), m->site, m->instruction);
     }
     m->arrived |= 1u << t->lane;
     report_in_sync(w, warp_part(m, -1));
@@ -85,7 +83,7 @@ ON(convergence, SHUFFLE_SOURCE) {
 
 ON(convergence, EXCHANGE) {
     const WarpCollective *m = w->collective;
-    for (uint32_t lanes = m->instruction == WARP_SHUFFLE ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = m->instruction == warp_shuffle ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
         MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->site, 1,
                   "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32", width);
@@ -95,7 +93,7 @@ ON(convergence, EXCHANGE) {
 /* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
 ON(convergence, WARP_ACCESS) {
     MISUSE_IF(w->lanes < WARP_SIZE, RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
-              warp_instruction_text(w->collective->instruction), w->lanes);
+              w->collective->instruction, w->lanes);
 }
 HEARS(convergence, MMA, on_WARP_ACCESS);
 
@@ -106,8 +104,8 @@ ON(convergence, THREAD_RETURNED) {
         WarpPart part = warp_part(m, i);
         MISUSE_IF((part.arrived & part.mask) && (part.mask >> t->lane & 1), RULE_CONVERGENCE, part.site, 1,
                   "%s in lane %d, which all lanes of %s must execute; lane %d has returned from the kernel",
-                  warp_instruction_text(part.instruction), first_of(w, part.arrived)->lane,
-                  part.mask == w->all ? "the warp" : "its mask", t->lane);
+                  part.instruction, first_of(w, part.arrived)->lane, part.mask == w->all ? "the warp" : "its mask",
+                  t->lane);
     }
 }
 

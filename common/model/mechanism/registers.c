@@ -36,7 +36,7 @@ void model_setmaxnreg(int increase, int registers, const char *here) {
     RegisterPool *pool = t->cta->registers;
     Site site = site_of(here);
     w->collective->number[t->lane] = registers;
-    if (!warp_join(t, WARP_SETMAXNREG, 0xffffffffu, site)) {
+    if (!warp_join(t, "setmaxnreg", 0xffffffffu, site)) {
         return;
     }
     POST(SETMAXNREG, .warp = w, .increase = increase, .count = registers, .site = site);

@@ -93,7 +93,7 @@ void model_tcgen05_alloc(uint32_t *to, int columns, int pair, const char *here) 
     Thread *t = current_thread();
     CtaTmem *tmem = t->cta->tmem;
     Site site = site_of(here);
-    if (!warp_join(t, WARP_TCGEN05_ALLOC, 0xffffffffu, site)) {
+    if (!warp_join(t, "tcgen05.alloc", 0xffffffffu, site)) {
         return;
     }
     post_group(t, "tcgen05.alloc", pair, 0, site);
@@ -117,7 +117,7 @@ void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *
     Thread *t = current_thread();
     CtaTmem *tmem = t->cta->tmem;
     Site site = site_of(here);
-    if (!warp_join(t, WARP_TCGEN05_DEALLOC, 0xffffffffu, site)) {
+    if (!warp_join(t, "tcgen05.dealloc", 0xffffffffu, site)) {
         return;
     }
     post_group(t, "tcgen05.dealloc", pair, 0, site);
@@ -135,7 +135,7 @@ void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *
 
 void model_tcgen05_relinquish(int pair, const char *here) {
     Thread *t = current_thread();
-    if (warp_join(t, WARP_TCGEN05_RELINQUISH, 0xffffffffu, site_of(here))) {
+    if (warp_join(t, "tcgen05.relinquish_alloc_permit", 0xffffffffu, site_of(here))) {
         post_group(t, "tcgen05.relinquish_alloc_permit", pair, 0, site_of(here));
         POST(TMEM_RELINQUISH, .warp = t->warp, .site = site_of(here));
         warp_go(t->warp);
@@ -177,7 +177,7 @@ void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32
     WarpCollective *m = w->collective;
     m->pointer[0][t->lane] = registers;
     m->word[0][t->lane] = address;
-    if (!warp_join(t, write ? WARP_TCGEN05_ST : WARP_TCGEN05_LD, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, write ? "tcgen05.st" : "tcgen05.ld", 0xffffffffu, site_of(here))) {
         return;
     }
     POST(TMEM_ACCESS, .warp = w, .taddr = address, .registers_are = shape, .columns = n, .write = write,
@@ -207,7 +207,7 @@ void model_tcgen05_wait(int stores, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     const GroupKind kind = stores ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
-    if (!warp_join(t, stores ? WARP_TCGEN05_WAIT_ST : WARP_TCGEN05_WAIT_LD, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, stores ? "tcgen05.wait::st" : "tcgen05.wait::ld", 0xffffffffu, site_of(here))) {
         return;
     }
     for (int lane = 0; lane < w->lanes; lane++) {

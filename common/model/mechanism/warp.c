@@ -7,6 +7,8 @@
 #include "../event.h"
 #include "../model.h"
 
+const char warp_shuffle[] = "shfl.sync";
+
 void collectives_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, collective); }
 
 /* The instruction in progress changes places with the i-th of the others, or with a free place if i is past the
@@ -46,14 +48,14 @@ static void turn_to(WarpCollective *m, uint32_t mask, int lane) {
 }
 
 /* Apart from warp_join(), which needs no room for a record then: 32 lanes call it at each instruction. */
-static _Noreturn __attribute__((noinline)) void post_apart(Thread *t, WarpInstruction instruction, uint32_t mask,
+static _Noreturn __attribute__((noinline)) void post_apart(Thread *t, const char *instruction, uint32_t mask,
                                                            Site site) {
-    POST(WARP_APART, .thread = t, .instruction = instruction, .mask = mask, .site = site);
+    POST(WARP_APART, .thread = t, .what = instruction, .mask = mask, .site = site);
     abort(); /* the handler of the signal ends the launch */
 }
 static __attribute__((noinline)) void post_together(Warp *w) { POST(WARP_TOGETHER, .warp = w); }
 
-int warp_join(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) {
+int warp_join(Thread *t, const char *instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
     WarpCollective *m = w->collective;
     mask &= w->all;
@@ -78,7 +80,7 @@ int warp_join(Thread *t, WarpInstruction instruction, uint32_t mask, Site site) 
     }
     t->wait.kind = WAIT_WARP;
     t->wait.site = site;
-    t->wait.what = warp_instruction_text(instruction);
+    t->wait.what = instruction;
     thread_sleep(t);
     return 0;
 }
@@ -102,7 +104,7 @@ void warp_go(Warp *w) {
 
 void model_syncwarp(uint32_t mask, const char *here) {
     Thread *t = current_thread();
-    if (warp_join(t, WARP_SYNCWARP, mask, site_of(here))) {
+    if (warp_join(t, "__syncwarp", mask, site_of(here))) {
         POST(SYNCWARP, .warp = t->warp);
         warp_go(t->warp);
     }
@@ -125,7 +127,7 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     m->word[0][t->lane] = value;
     m->word[1][t->lane] = (uint64_t)width;
     m->number[t->lane] = which;
-    if (warp_join(t, WARP_SHUFFLE, mask, site_of(here))) {
+    if (warp_join(t, warp_shuffle, mask, site_of(here))) {
         POST(EXCHANGE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
@@ -145,7 +147,7 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
 }
 
 /* The lanes of the mask that come with this lane's value. */
-static uint32_t lanes_alike(WarpInstruction instruction, uint32_t mask, uint64_t value, const char *here) {
+static uint32_t lanes_alike(const char *instruction, uint32_t mask, uint64_t value, const char *here) {
     Thread *t = current_thread();
     WarpCollective *m = t->warp->collective;
     m->word[0][t->lane] = value;
@@ -164,13 +166,13 @@ static uint32_t lanes_alike(WarpInstruction instruction, uint32_t mask, uint64_t
 }
 
 uint32_t model_vote(ModelVote how, uint32_t mask, int predicate, const char *here) {
-    const uint32_t alike = lanes_alike(WARP_VOTE, mask, predicate != 0, here), all = mask & current_thread()->warp->all,
-                   ballot = predicate ? alike : all & ~alike;
+    const uint32_t alike = lanes_alike("vote.sync", mask, predicate != 0, here),
+                   all = mask & current_thread()->warp->all, ballot = predicate ? alike : all & ~alike;
     return how == MODEL_VOTE_BALLOT ? ballot : how == MODEL_VOTE_ANY ? ballot != 0 : ballot == all;
 }
 
 uint32_t model_match(uint32_t mask, uint64_t value, int *all, const char *here) {
-    const uint32_t alike = lanes_alike(WARP_MATCH, mask, value, here);
+    const uint32_t alike = lanes_alike("match.sync", mask, value, here);
     if (all == NULL) {
         return alike;
     }
@@ -206,7 +208,7 @@ static int elected(const Warp *w) {
 
 int model_elect_one(const char *here) {
     Thread *t = current_thread();
-    if (warp_join(t, WARP_ELECT, 0xffffffffu, site_of(here))) {
+    if (warp_join(t, "elect.sync", 0xffffffffu, site_of(here))) {
         warp_go(t->warp);
     }
     return t->lane == elected(t->warp);
@@ -219,7 +221,7 @@ void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const c
     WarpCollective *m = t->warp->collective;
     m->pointer[0][t->lane] = r;
     m->pointer[1][t->lane] = row;
-    if (!warp_join(t, store ? WARP_STMATRIX : WARP_LDMATRIX, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, store ? "stmatrix" : "ldmatrix", 0xffffffffu, site_of(here))) {
         return;
     }
     uint32_t *const *registers = (uint32_t *const *)m->pointer[0];
@@ -242,7 +244,7 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     m->pointer[0][t->lane] = d;
     m->pointer[1][t->lane] = a;
     m->pointer[2][t->lane] = b;
-    if (!warp_join(t, WARP_MMA, 0xffffffffu, site_of(here))) {
+    if (!warp_join(t, "mma.sync", 0xffffffffu, site_of(here))) {
         return;
     }
     float *const *ds = (float *const *)m->pointer[0];

@@ -217,7 +217,7 @@ void model_wgmma(MatrixType type, int n, float *d, const uint32_t *a_registers, 
     m->word[0][t->lane] = a;
     m->word[1][t->lane] = b;
     m->number[t->lane] = wanted.accumulate;
-    if (warp_join(t, WARP_WGMMA, 0xffffffffu, wanted.site)) {
+    if (warp_join(t, "wgmma.mma_async", 0xffffffffu, wanted.site)) {
         issue(t->warp, &wanted);
         warp_go(t->warp);
     }
@@ -228,7 +228,7 @@ void model_wgmma(MatrixType type, int n, float *d, const uint32_t *a_registers, 
 void model_wgmma_fence(const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
-    if (warp_join(t, WARP_WGMMA_FENCE, 0xffffffffu, site)) {
+    if (warp_join(t, "wgmma.fence", 0xffffffffu, site)) {
         POST(WGMMA_FENCE, .warp = t->warp, .site = site);
         warp_go(t->warp);
     }
@@ -238,7 +238,7 @@ void model_wgmma_commit_group(const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpProducts *p = w->products;
-    if (warp_join(t, WARP_WGMMA_COMMIT, 0xffffffffu, site_of(here))) {
+    if (warp_join(t, "wgmma.commit_group", 0xffffffffu, site_of(here))) {
         POST(WGMMA_COMMIT, .warp = w);
         w->warpgroup->products->group_end[p->groups % GROUP_HISTORY] = p->issued;
         p->committed = p->issued;
@@ -262,7 +262,7 @@ void model_wgmma_wait_group(int newest, const char *here) {
     Warp *w = t->warp;
     Warpgroup *g = w->warpgroup;
     Site site = site_of(here);
-    if (!warp_join(t, WARP_WGMMA_WAIT, 0xffffffffu, site)) {
+    if (!warp_join(t, "wgmma.wait_group", 0xffffffffu, site)) {
         return;
     }
     POST(WGMMA_WAIT, .warp = w, .newest = newest, .site = site);

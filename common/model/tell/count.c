@@ -318,7 +318,7 @@ ON(count, WARP_ACCESS) {
     count_group(&g);
 }
 
-ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += w->collective->instruction == WARP_SHUFFLE; }
+ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += w->collective->instruction == warp_shuffle; }
 
 ON(count, MMA) {
     WarpCount *c = count_of(w);
