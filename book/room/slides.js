@@ -23,25 +23,14 @@
     };
     keys.PageDown = keys[' '] = keys.ArrowDown = keys.ArrowRight;
     keys.PageUp = keys.ArrowUp = keys.ArrowLeft;
-    // A stepper on a slide is as large as the rest, and has its keys when it was clicked.
-    function fit() {
-        document.querySelectorAll('.step').forEach(function (e) {
-            e.style.zoom = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
-        });
-    }
-    fit();
-    window.addEventListener('resize', fit);
     document.addEventListener('keydown', function (event) {
-        if (event.target.closest('.step') && !/^Page/.test(event.key)) {
-            return;
-        }
         if (keys[event.key] && !event.ctrlKey && !event.altKey && !event.metaKey) {
             keys[event.key]();
             event.preventDefault();
         }
     });
     document.addEventListener('click', function (event) {
-        if (!event.target.closest('a, aside, pre, .step')) {
+        if (!event.target.closest('a, aside, pre')) {
             show(at + 1);
         }
     });

@@ -392,7 +392,7 @@
     });
     window.addEventListener("hashchange", () => box.isConnected && go(position(data.name, frames) ?? k, true));
     link_frames(box, data.name);
-    go(position(data.name, frames) ?? Number(box.dataset.start || 0), true);
+    go(position(data.name, frames) ?? 0, true);
   }
 
   // A lesson may list frames in the first column of a table that follows the viewer: each number becomes a link to its frame.

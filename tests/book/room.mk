@@ -7,7 +7,6 @@
 ##maintain make container-check|run the README's commands, make test and make quick in a fresh Debian 12 and 13, and tell their time; as root; ARGS=SUITE
 .PHONY: room slides handout container-check blind-1 blind-2 blind-3
 room: slides handout
-slides: steps
 slides handout:
 	@book/room/build $@
 blind-1 blind-2 blind-3:
