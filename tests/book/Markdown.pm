@@ -4,7 +4,7 @@ package Markdown;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved relative english chinese);
+our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved relative english chinese save);
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -32,6 +32,14 @@ sub lines {
     close $file;
     s/\r?\n$// for @lines;
     return @lines;
+}
+
+# save(PATH, LINES): writes them.
+sub save {
+    my ($path, @lines) = @_;
+    open my $out, '>:utf8', $path or die "$path: $!\n";
+    print $out map { "$_\n" } @lines;
+    close $out or die "$path: $!\n";
 }
 
 # blocks(LINES): the fenced blocks. Each is {line: number of its first fence, info, lines, gap: whether a line of text

@@ -98,7 +98,7 @@ a stale figure in a table@page.md@s/1,024/2,048/@^page.zh.md:18: "规则": numer
 a row is missing@page.zh.md@/^. 二/d@tables of 2 rows and 4 cells, in English of 3 rows and 6 cells
 other code in a table@page.zh.md@s/`x`/`y`/@code: only in English: `x`; only in Chinese: `y`
 no table@page.zh.md@s/^|/ /@tables of 0 rows and 0 cells, in English of 3
-a dropped picture@page.zh.md@/^!/d@^page.zh.md:8: "三乘 4 分块": pictures: only in English: picture.svg
+a dropped picture@page.zh.md@/^!/d@^page.zh.md:8: "三乘 4 分块": pictures and links: only in English: picture.svg
 a link to another heading@page.zh.md@s/#第二部分/#第一部分/@links: only in English: 02_two/README.md#second-part; only in Chinese: 02_two/README.md#first-part
 a link to a heading that does not exist@page.zh.md@s/#第二部分/#第三部分/@^page.zh.md:9: \(02_two/README.zh.md#第三部分\): 02_two/README.zh.md has no such heading
 a link into English@page.zh.md@s,02_two/README.zh.md),02_two/),@^page.zh.md:2: \(02_two/\): leads to the English page; there is 02_two/README.zh.md
