@@ -32,16 +32,12 @@ typedef enum { BY_STATE, BY_NUMBER } Parity;
 typedef enum {
     NOTHING,
     NO_WAIT_FOR_EMPTY,
-    NO_WAIT_FOR_FULL,
     RELEASED_BEFORE_IT_IS_READ,
     NO_SYNCWARP_BEFORE_RELEASE,
     ASKS_TWICE_FOR_FULL,
     ASKS_9_TIMES_FOR_EMPTY,
     PARITY_NEVER_FLIPS,
-    STAGE_OF_THE_NEXT,
     ONE_ARRIVAL_TOO_MANY,
-    HALF_THE_BYTES,
-    TOTAL_WITHOUT_BARRIER,
 } Fault;
 
 typedef struct {
@@ -136,7 +132,7 @@ DEVICE void fill(Shared *s, const Params *p, int stage, int tile, int leads) {
         break;
     default:
         if (leads) {
-            mbarrier_arrive_expect_tx(full, f->fault == HALF_THE_BYTES ? bytes / 2 : bytes);
+            mbarrier_arrive_expect_tx(full, bytes);
             bulk_load(s->stage[stage], from, (uint32_t)bytes, full);
         }
     }
@@ -180,15 +176,12 @@ DEVICE void consumer(Shared *s, const Params *p, int which) {
         if (f->turns && f->consumers == 2) { /* consumer 0 begins: 1 passes on to it at first */
             named_barrier_sync(2 + which, 64);
         }
-        if (f->fault != NO_WAIT_FOR_FULL) {
-            wait_for(&s->full[state.stage], parity_of(f, state, i), f->ask, f->fault == ASKS_TWICE_FOR_FULL ? 2 : 0);
-        }
+        wait_for(&s->full[state.stage], parity_of(f, state, i), f->ask, f->fault == ASKS_TWICE_FOR_FULL ? 2 : 0);
         if (f->fault == RELEASED_BEFORE_IT_IS_READ) {
             release(s, f, state.stage);
         }
-        const int *stage = s->stage[f->fault == STAGE_OF_THE_NEXT ? (state.stage + 1) % f->stages : state.stage];
         for (int word = lane + which * 32; word < WORDS; word += 32 * f->consumers) {
-            sum += stage[word];
+            sum += s->stage[state.stage][word];
         }
         if (f->fault != RELEASED_BEFORE_IT_IS_READ) {
             release(s, f, state.stage);
@@ -202,9 +195,7 @@ DEVICE void consumer(Shared *s, const Params *p, int which) {
         state = next(state, f->stages);
     }
     s->sum[which * 32 + lane] = sum;
-    if (f->fault != TOTAL_WITHOUT_BARRIER) {
-        named_barrier_sync(1, 32 * f->consumers);
-    }
+    named_barrier_sync(1, 32 * f->consumers);
     if (which == 0 && lane == 0) {
         int total = 0;
         for (int i = 0; i < 32 * f->consumers; i++) {
@@ -275,7 +266,6 @@ RIGHT_SHAPES(CUDA_BARRIER, BY_STORES, BY_TRY, EACH_THREAD, BY_STATE);
 
 #define ANY "*" /* some rule */
 SHAPES(OVERWRITES, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, NO_WAIT_FOR_EMPTY);
-SHAPES(READS_EARLY, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, NO_WAIT_FOR_FULL);
 SHAPES(RELEASES_EARLY, ANY, BY_BULK, BY_TRY, EACH_THREAD, BY_NUMBER, RELEASED_BEFORE_IT_IS_READ);
 SHAPES(RELEASES_FOR_OTHERS, ANY, BY_STORES, BY_WAIT, LANE_0, BY_STATE, NO_SYNCWARP_BEFORE_RELEASE);
 SHAPES(ASKS_TWICE, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, ASKS_TWICE_FOR_FULL);
@@ -283,11 +273,6 @@ SHAPES(ASKS_TWICE_STORES, ANY, BY_STORES, BY_WAIT, EACH_THREAD, BY_STATE, ASKS_T
 SHAPES(ASKS_9_TIMES, ANY, BY_STORES, BY_WAIT, LANE_0, BY_STATE, ASKS_9_TIMES_FOR_EMPTY);
 SHAPES(SAME_PARITY, ANY, BY_BULK, BY_WAIT, LANE_0, BY_NUMBER, PARITY_NEVER_FLIPS);
 SHAPES(ONE_TOO_MANY, ANY, BY_BULK, BY_WAIT, LANE_0, BY_STATE, ONE_ARRIVAL_TOO_MANY);
-SHAPES(HALF_ANNOUNCED, ANY, BY_BULK_ELECTED, BY_WAIT, EACH_THREAD, BY_STATE, HALF_THE_BYTES);
-FORM(NEXT_STAGE_2, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, 2, 2, 5, 1, 0, STAGE_OF_THE_NEXT);
-FORM(NEXT_STAGE_3, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, 3, 1, 7, 1, 0, STAGE_OF_THE_NEXT);
-FORM(TOTAL_EARLY_2, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, 2, 2, 5, 1, 0, TOTAL_WITHOUT_BARRIER);
-FORM(TOTAL_EARLY_1, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, 1, 1, 3, 1, 0, TOTAL_WITHOUT_BARRIER);
 /* clang-format on */
 
 static int run(const Case *c) {

@@ -18,7 +18,7 @@ enum { CTAS = 2, VALUE = 42, ASKS = 2, WRITER = 32, THREADS = 64, ROUNDS = 4, CH
 typedef struct {
     int value[THREADS];
     int chunk[2][N];
-    MBarrier bar, other, second, none, full[2], empty[2], readers;
+    MBarrier bar, other, second, none;
     int count;
 } Shared;
 
@@ -79,11 +79,14 @@ WRONG_IN(tokens, TOKEN_OF_OTHER, PHASE_TOKEN);
 WRONG_IN(tokens, TOKEN_INVENTED, PHASE_TOKEN);
 WRONG_IN(tokens, TOKEN_OLD, PHASE_SKIPPED);
 WRONG_IN(tokens, TRY_ONCE, RACE_RAW);
+WRONG_IN(tokens, NO_ARRIVALS, BARRIER_UNINIT);
+WRONG_IN(tokens, ARRIVES_OUTSIDE, SHARED_BOUNDS);
 
 /* Wrong tokens, and a question that is asked once. The shuffles order the run, and nothing else. */
 DEVICE void tokens(Shared *s, const Params *p) {
+    const int bug = p->bug;
     int lane = (int)threadIdx.x;
-    if (p->bug == TRY_ONCE) {
+    if (bug == TRY_ONCE) {
         if (lane == 0) {
             mbarrier_try_wait_parity_hint(&s->other, 0, 1000000);
             p->out[0] = s->value[1];
@@ -95,8 +98,12 @@ DEVICE void tokens(Shared *s, const Params *p) {
         }
         return;
     }
+    if (bug == NO_ARRIVALS && lane == 0) {
+        mbarrier_init(&s->none, 1, 0);
+    }
+    ADDS(ARRIVES_OUTSIDE, mbarrier_arrive(&s->bar + 10000));
     uint64_t first = mbarrier_arrive_token(&s->bar);
-    mbarrier_wait(p->bug == TOKEN_OF_OTHER ? &s->other : &s->bar, p->bug == TOKEN_INVENTED ? 12345 : first);
+    mbarrier_wait(bug == TOKEN_OF_OTHER ? &s->other : &s->bar, bug == TOKEN_INVENTED ? 12345 : first);
     for (int i = 0; i < 2; i++) {
         mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
     }
@@ -264,45 +271,6 @@ DEVICE void ballot(Shared *s, const Params *p) {
         mbarrier_wait_parity(&s->bar, 1);
     }
     p->out[thread] = sum;
-}
-
-RIGHT_IN(ring, RIGHT_WAITS_AGAIN); /* a consumer that has arrived elsewhere looks at the same phase once more */
-WRONG_IN(ring, COPIES_RING_AFTER, PHASE_SKIPPED); /* waits for `empty` after it */
-WRONG_IN(ring, WAITS_AFTER_RELEASE, PHASE_STALE);
-
-/* Warp 0 copies, warp 1 reads, through a ring of two stages. */
-DEVICE void ring(Shared *s, const Params *p) {
-    const int bug = p->bug;
-    int lane = (int)threadIdx.x % 32, consumes = threadIdx.x >= 32, sum = 0;
-    for (int k = 0; k < 4 * ROUNDS; k++) {
-        int stage = k % 2;
-        uint32_t parity = (uint32_t)(k / 2) & 1;
-        if (consumes) {
-            mbarrier_wait_parity(&s->full[stage], parity);
-            sum += s->chunk[stage][(31 - lane) * CHUNK];
-            if (bug == RIGHT_WAITS_AGAIN || bug == WAITS_AFTER_RELEASE) {
-                mbarrier_arrive(&s->readers);
-                if (stage == 1) {
-                    ADDS(WAITS_AFTER_RELEASE, mbarrier_arrive(&s->empty[0]));
-                    mbarrier_wait_parity(&s->full[0], parity);
-                    sum += s->chunk[0][lane * CHUNK];
-                    ADDS(RIGHT_WAITS_AGAIN, mbarrier_arrive(&s->empty[0]));
-                    mbarrier_arrive(&s->empty[1]);
-                }
-                mbarrier_wait_parity(&s->readers, (uint32_t)k & 1);
-                continue;
-            }
-            mbarrier_arrive(&s->empty[stage]);
-            continue;
-        }
-        LEAVES_OUT(COPIES_RING_AFTER, mbarrier_wait_parity(&s->empty[stage], parity ^ 1));
-        cp_async_16(&s->chunk[stage][lane * CHUNK], &p->in[(k % 2 * 32 + lane) * CHUNK]);
-        cp_async_mbarrier_arrive_noinc(&s->full[stage]);
-        ADDS(COPIES_RING_AFTER, mbarrier_wait_parity(&s->empty[stage], parity ^ 1));
-    }
-    if (consumes) {
-        p->out[lane] = p->out[32 + lane] = sum;
-    }
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------- */
@@ -561,9 +529,6 @@ static __global__ void __launch_bounds__(THREADS) mbarrier_kernel(const __grid_c
         mbarrier_init(&s->bar, 1, (int)blockDim.x);
         mbarrier_init(&s->other, 1, 1);
         mbarrier_init(&s->second, 1, 1);
-        mbarrier_init(s->full, 2, 32);
-        mbarrier_init(s->empty, 2, 32);
-        mbarrier_init(&s->readers, 1, 32);
         mbarrier_init_fence();
     }
     __syncthreads();
@@ -598,10 +563,6 @@ static int run(const Case *c) {
             expected = 7 + in[i % 32];
         } else if (p.part == ballot) {
             expected = ROUNDS * in[THREADS - 1 - i];
-        } else if (p.part == ring) {
-            int lane = i % 32, laps = 2 * ROUNDS;
-            expected = laps * (in[(31 - lane) * CHUNK] + in[(63 - lane) * CHUNK]) +
-                       (c->bug == RIGHT_WAITS_AGAIN ? laps * in[lane * CHUNK] : 0);
         }
         status = out[i] == expected ? 0 : 1;
     }

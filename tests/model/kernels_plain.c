@@ -27,7 +27,7 @@ typedef struct {
     } lap[2];
     uint8_t byte[THREADS];
     bf16 half[THREADS];
-    MBarrier ready, row[ROW], many[BARRIERS];
+    MBarrier row[ROW], many[BARRIERS];
 } Shared;
 
 typedef struct Params Params;
@@ -75,22 +75,8 @@ DEVICE int bytes(Shared *s, const Params *p, int id) {
     return s->byte[other] == other && s->half[other] == other * 3;
 }
 
-RIGHT_IN(shuffle, RIGHT_SHUFFLE);
-WRONG_IN(shuffle, SHUFFLE_DIVERGED, CONVERGENCE);
-
-DEVICE int shuffle(Shared *s, const Params *p, int id) {
-    int lane = (int)threadIdx.x % 32;
-    int value = p->in[id];
-    if (p->bug == SHUFFLE_DIVERGED && lane < 16) {
-        value = __shfl_sync(0xffffffffu, value, 0);
-    } else {
-        value = __shfl_xor_sync(0xffffffffu, value, 31);
-    }
-    int chosen = __popc(__ballot_sync(0xffffffffu, elect_one()));
-    int right = value == p->in[id ^ 31] && chosen == 1 && warp_uniform(id) == id - lane;
-    return right;
-}
-
+RIGHT_IN(warp, RIGHT_SHUFFLE);
+WRONG_IN(warp, SHUFFLE_DIVERGED, CONVERGENCE);
 RIGHT_IN(warp, RIGHT_TYPES);  /* of values that are shuffled or matched: tests/conform compares the rest with a GPU */
 RIGHT_IN(warp, RIGHT_ACTIVE); /* the lanes that happen to be together elect one */
 RIGHT_IN(warp, RIGHT_MATH);   /* that nvcc brings along */
@@ -127,6 +113,17 @@ DEVICE int warp(Shared *s, const Params *p, int id) {
     s->value[thread] = 0;
     __syncthreads();
     switch (p->bug) {
+    case RIGHT_SHUFFLE:
+        right = __shfl_xor_sync(ALL, p->in[id], 31) == p->in[id ^ 31] && warp_uniform(id) == id - lane;
+        right &= __popc(__ballot_sync(ALL, elect_one())) == 1;
+        break;
+    case SHUFFLE_DIVERGED:
+        if (lane < 16) {
+            right = __shfl_sync(ALL, lane, 0);
+        } else {
+            right = __shfl_xor_sync(ALL, lane, 31);
+        }
+        break;
     case RIGHT_TYPES: right = types(lane); break;
     case RIGHT_MATH: right = math(lane); break;
     case RIGHT_ACTIVE: {
@@ -259,25 +256,6 @@ DEVICE int registers(Shared *s, const Params *p, int id) {
         }
     }
     return 1;
-}
-
-RIGHT_IN(hand_over, RIGHT_MBARRIER); /* threads hand over by arrivals alone */
-WRONG_IN(hand_over, MBARRIER_NO_ARRIVALS, BARRIER_UNINIT);
-WRONG_IN(hand_over, MBARRIER_PAST_END, SHARED_BOUNDS);
-
-DEVICE int hand_over(Shared *s, const Params *p, int id) {
-    const int bug = p->bug;
-    int thread = (int)threadIdx.x;
-    MBarrier *ready = bug == MBARRIER_PAST_END ? &s->ready + 10000 : &s->ready;
-    if (thread == 0) {
-        mbarrier_init(&s->ready, 1, bug == MBARRIER_NO_ARRIVALS ? 0 : THREADS);
-        mbarrier_init_fence();
-    }
-    __syncthreads();
-    s->value[thread] = p->in[id];
-    mbarrier_arrive(ready);
-    mbarrier_wait_parity(ready, 0);
-    return s->value[THREADS - 1 - thread] == mirrored(p, id);
 }
 
 RIGHT_IN(early_return, RIGHT_EARLY_RETURN); /* the others synchronise without those who have returned */
