@@ -18,23 +18,18 @@
 /* Two k-tiles with rows of 128 bytes. */
 enum { ROW_BYTES = 128, TILES = 2, THREADS = 128, MAX_N = 256, PANEL = 64, PANEL_BYTES = PANEL * ROW_BYTES };
 
-/* Kinds of products. */
+/* Kinds of products; of types of as many bytes one: tests/conform has their numbers. */
 RIGHT_CASE(SS_BF16);
 RIGHT_CASE(SS_TRANS_A);
 RIGHT_CASE(SS_TRANS_B);
 RIGHT_CASE(SS_TRANS_AB);
 RIGHT_CASE(RS_BF16);
 RIGHT_CASE(RS_TRANS_B);
-RIGHT_CASE(SS_F16);
-RIGHT_CASE(RS_F16);
 RIGHT_CASE(SS_E4M3);
 RIGHT_CASE(RS_E4M3);
-RIGHT_CASE(SS_E5M2);
-RIGHT_CASE(RS_E5M2);
 RIGHT_CASE(SS_TF32);
 RIGHT_CASE(RS_TF32);
 RIGHT_CASE(MMA_BF16);
-RIGHT_CASE(MMA_F16);
 RIGHT_CASE(MMA_E4M3);
 RIGHT_CASE(MMA_TF32);
 RIGHT_CASE(MMA_TRANS_B);   /* B lies [k][n] */
@@ -111,12 +106,8 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     case SS_TRANS_AB: wgmma_ss_trans_ab(n, acc, a, b, accumulate); break;
     case RS_BF16: wgmma_rs(n, acc, registers, b, accumulate); break;
     case RS_TRANS_B: wgmma_rs_trans_b(n, acc, registers, b, accumulate); break;
-    case SS_F16: wgmma_ss_f16(n, acc, a, b, accumulate); break;
-    case RS_F16: wgmma_rs_f16(n, acc, registers, b, accumulate); break;
     case SS_E4M3: wgmma_ss_e4m3(n, acc, a, b, accumulate); break;
     case RS_E4M3: wgmma_rs_e4m3(n, acc, registers, b, accumulate); break;
-    case SS_E5M2: wgmma_ss_e5m2(n, acc, a, b, accumulate); break;
-    case RS_E5M2: wgmma_rs_e5m2(n, acc, registers, b, accumulate); break;
     case SS_TF32: wgmma_ss_tf32(n, acc, a, b, accumulate); break;
     default: wgmma_rs_tf32(n, acc, registers, b, accumulate); break;
     }
@@ -197,7 +188,6 @@ DEVICE void warp_products(Shared *s, const Params *p) {
         }
         for (int j = 0; j < 2; j++) {
             switch (kind) {
-            case MMA_F16: mma_m16n8k16_f16(acc[j], a, &b[2 * j]); break;
             case MMA_E4M3: mma_m16n8k32_e4m3(acc[j], a, &b[2 * j]); break;
             case MMA_TF32: mma_m16n8k8_tf32(acc[j], a, &b[2 * j]); break;
             default: mma_m16n8k16(acc[j], a, &b[2 * j]); break;
@@ -231,14 +221,9 @@ KERNEL_ENTRY(types_kernel, Params);
 
 static MatrixType type_of(int kind) {
     switch (kind) {
-    case SS_F16:
-    case RS_F16:
-    case MMA_F16: return MATRIX_F16;
     case SS_E4M3:
     case RS_E4M3:
     case MMA_E4M3: return MATRIX_E4M3;
-    case SS_E5M2:
-    case RS_E5M2: return MATRIX_E5M2;
     case SS_TF32:
     case RS_TF32:
     case MMA_TF32: return MATRIX_TF32;
@@ -257,10 +242,7 @@ static int make_map(TensorMap *map, const char *name, const void *base, const Pa
                 .stride = {(uint64_t)(inner * bytes)},
                 .box = {(uint32_t)(ROW_BYTES / (as_bf16 ? 2 : bytes)), (uint32_t)(trans ? p->k_tile : rows)},
                 .swizzle = SWIZZLE_128B};
-    t.type = type == MATRIX_BF16 || as_bf16 ? ELEMENT_BF16
-             : type == MATRIX_F16           ? ELEMENT_FP16
-             : type == MATRIX_TF32          ? ELEMENT_FP32
-                                            : ELEMENT_FP8;
+    t.type = type == MATRIX_BF16 || as_bf16 ? ELEMENT_BF16 : type == MATRIX_TF32 ? ELEMENT_FP32 : ELEMENT_FP8;
     return tensor_map_nd(map, name, &t, NULL) != GEMM_OK;
 }
 
