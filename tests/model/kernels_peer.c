@@ -304,6 +304,7 @@ DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
 RIGHT_IN(pairs, RIGHT_OF_PAIRS); /* the even CTA of the pair counts the bytes of both, and tells the other one */
 WRONG_IN(pairs, PAIR_EXPECTS_ONE, TX_COUNT);
 WRONG_IN(pairs, PAIR_NOT_TOLD, DEADLOCK);
+WRONG_IN(pairs, PAIR_NOT_READY, BARRIER_INIT_ORDER);
 
 /* Each CTA loads half of a tile into both. */
 DEVICE void pairs(Shared *s, const Params *p, int rank, int thread) {
@@ -311,7 +312,7 @@ DEVICE void pairs(Shared *s, const Params *p, int rank, int thread) {
         mbarrier_init(&s->full, 1, 1);
         mbarrier_init_fence();
     }
-    cluster_sync();
+    p->bug == PAIR_NOT_READY ? __syncthreads() : cluster_sync();
     if (thread == 0) {
         if (rank == 0) {
             mbarrier_arrive_expect_tx(&s->full, p->bug == PAIR_EXPECTS_ONE ? BYTES : CTAS * BYTES);
