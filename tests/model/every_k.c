@@ -91,7 +91,6 @@ ON(first, MBARRIER_PASSED) {
 ON(first, MBARRIER_INIT) { seen.stages[e->amount <= MOST_STAGES && e->amount > 1 ? e->amount : 0] = 1; }
 
 ON(first, THREAD_RETURNED) {
-    const Thread *t = e->thread;
     Laps *l = &seen.thread[t->cta->slot][t->id];
     end_lap(l);
     seen.digest += mix(mix(l->all, (uint64_t)t->cta->block), (uint64_t)t->id);
