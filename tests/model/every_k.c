@@ -72,20 +72,20 @@ HEARS(first, MBARRIER_ARRIVE, at_barrier);
 HEARS(first, MBARRIER_ANNOUNCED, at_barrier);
 HEARS(first, MBARRIER_COPIES, at_barrier);
 
-ON(first, BARRIER_ARRIVE) { did(e->thread, e, (uint64_t)e->id); }
-ON(first, WARP_ACCESS) { did(e->warp->thread, e, place_of(e->warp->cta, e->rows[0])); }
-ON(first, WGMMA_PART) { did(e->warp->thread, e, mix(e->wanted->a, e->wanted->b)); }
-ON(first, TMEM_PRODUCT) { did(e->thread, e, mix(mix(e->tmem_product->a, e->tmem_product->b), e->tmem_product->d)); }
-ON(first, TMEM_ACCESS) { did(e->warp->thread, e, e->taddr); }
-ON(first, TMEM_FENCE) { did(e->thread, e, (uint64_t)e->behind); }
-ON(first, TMA_LOAD) { did(e->thread, e, mix(e->load->offset, number_of(e->load->barrier[0]))); }
-ON(first, TMA_STORE) { did(e->thread, e, place_of(e->thread->cta, e->copy->shared)); }
+ON(first, BARRIER_ARRIVE) { did(t, e, (uint64_t)e->id); }
+ON(first, WARP_ACCESS) { did(w->thread, e, place_of(w->cta, e->rows[0])); }
+ON(first, WGMMA_PART) { did(w->thread, e, mix(e->wanted->a, e->wanted->b)); }
+ON(first, TMEM_PRODUCT) { did(t, e, mix(mix(e->tmem_product->a, e->tmem_product->b), e->tmem_product->d)); }
+ON(first, TMEM_ACCESS) { did(w->thread, e, e->taddr); }
+ON(first, TMEM_FENCE) { did(t, e, (uint64_t)e->behind); }
+ON(first, TMA_LOAD) { did(t, e, mix(e->load->offset, number_of(e->load->barrier[0]))); }
+ON(first, TMA_STORE) { did(t, e, place_of(t->cta, e->copy->shared)); }
 
 ON(first, MBARRIER_PASSED) {
-    if (e->barrier->index == 0 && e->phase % 2 == 0) {
-        end_lap(&seen.thread[e->thread->cta->slot][e->thread->id]);
+    if (b->index == 0 && e->phase % 2 == 0) {
+        end_lap(&seen.thread[t->cta->slot][t->id]);
     }
-    did(e->thread, e, number_of(e->barrier));
+    did(t, e, number_of(b));
 }
 
 ON(first, MBARRIER_INIT) { seen.stages[e->amount <= MOST_STAGES && e->amount > 1 ? e->amount : 0] = 1; }
