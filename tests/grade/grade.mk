@@ -20,10 +20,10 @@ $(foreach c,$(CHAPTERS),$(eval $(call grade_rules,$(c),$(call number,$(c)))))
 grade: $(call grade_needs,$(CHAPTERS))
 	@$(GRADE) $(ARGS)
 
-##maintain make grade-bugs|check that every bug loses points, by the rule that its patch names, and no solution of an exercise does; SAMPLE=12: every twelfth
+##maintain make grade-bugs|check that every bug loses points, by the rule that its patch names, and wrong code in a lab's gaps, and no solution; SAMPLE=12: every twelfth
 .PHONY: grade-bugs
 grade-bugs: $(call grade_needs,$(CHAPTERS))
 	@$(if $(ARGS),tests/grade/bugs $(ARGS),$(TEST_ENVIRONMENT) SAMPLE='$(SAMPLE)' tests/run tests/grade/bugs)
 
-MORE_TESTS += tests/grade/grade.t tests/grade/fills.t
+MORE_TESTS += tests/grade/grade.t tests/grade/bugs
 test: $(call grade_needs,$(CHAPTERS))

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # Does the judge of learners' code give full marks to what is right, whatever it looks like, and not to what a learner
-# may well have before that: the lab as it was given out, the chapter before, a bug, code that does not compile or never
-# ends? Does it say so in words that help? Of every second chapter, others at each commit (TURN); all of them, and all
-# sizes: TIER=long. All bugs: make grade-bugs.
+# may well have before that: the chapter before, a bug, code that does not compile or never ends? Does it say so in
+# words that help? Of every second chapter, others at each commit (TURN); all of them, and all sizes: TIER=long. Bugs,
+# and labs with a gap left open or filled wrongly: tests/grade/bugs.
 use strict;
 use warnings;
 use File::Temp 'tempdir';
@@ -51,12 +51,6 @@ for my $chapter (@chapters) {
     }
     ($before, $before_id) = ($text, $id);
 }
-for my $lab (Patches::all('labs')) {
-    my $text = (Patches::changed($lab, \&Patches::contents))[0][2];
-    next if !is_in_turn($lab->{number} + 1);
-    to_judge("$lab->{title}: the start of its lab has not", $lab->{number}, $text, "$scratch/small", {}, \&less);
-}
-
 # Other right answers; an exercise, a rule that is to be reported, a bug that is to be mended.
 sub text_of { return (Patches::changed((Patches::chosen($_[0]))[0], \&Patches::contents))[0][2] }
 my ($five, $seven) = map { Patches::contents("$_/$_.cu") } qw(05_tma_mbarrier 07_warp_specialized);
@@ -95,18 +89,13 @@ exit Patches::on_all_cores(\&judge, @jobs) if !$pid;
 my %verdict = map { chomp; split /\t/, $_, 2 } <$judged>;
 is($verdict{ $_->{id} } // 'nothing', 'ok', $_->{test}) for @jobs;
 
-# ---- some bugs, as grade-bugs judges all of them
-
-my ($said, $status) = Patches::output('tests/grade/bugs 02_no_sync_before_overwrite 05_one_thread_waits_for_all 08_both_first_turns_are_free');
-is($status, 0, 'bugs in chapters 02, 05 and 08 are marked down, by their rules') or diag($said);
-
 # ---- a class
 
 for ([ 'ann', $seven ], [ 'bob', $raced ], [ 'eve', $seven =~ s/(consumer_release)\(s->empty/$1s(s->empty/r ]) {
     File::Path::make_path("$scratch/class/$_->[0]");
     Patches::store("$scratch/class/$_->[0]/07_warp_specialized.cu", $_->[1]);
 }
-($said, $status) = Patches::output("tests/grade/grade --no-gpu --seed 7 --config $scratch/small --json $scratch/out.json $scratch/class");
+my ($said, $status) = Patches::output("tests/grade/grade --no-gpu --seed 7 --config $scratch/small --json $scratch/out.json $scratch/class");
 is($status, 1, 'a class in which not all have full marks: exit status 1');
 is($said =~ s/  +/ /gr =~ s/:\d+:\d+: error: .*/ has an error/r, "An aid for teachers, not an examination: it can be deceived, and code of strangers should be graded in a "
     . "container.\nann 07_warp_specialized 100 of 100 \nbob 07_warp_specialized 40 of 100 RACE_WAR\neve 07_warp_specialized 0 of 100 "
