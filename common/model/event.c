@@ -22,16 +22,13 @@ static int is_wanted(ListenerId id) {
     }
 }
 
-/* The listener that begins first ends last. */
-static int is_reversed(EventKind kind) { return kind == EVENT_CTA_END || kind == EVENT_LAUNCH_END; }
-
 static void add(EventKind kind, Hear *hear) {
     Hear **heard = event_heard[kind];
     int count = 0;
     while (heard[count] != NULL) {
         count++;
     }
-    if (is_reversed(kind)) {
+    if (kind == EVENT_CTA_END || kind == EVENT_LAUNCH_END) { /* the listener that begins first ends last */
         memmove(heard + 1, heard, (size_t)count * sizeof *heard);
         count = 0;
     }

@@ -228,21 +228,17 @@ static void on_terminate(int number) {
     leave(GEMM_UNJUDGED);
 }
 
-static void on_work(const Event *e) {
-    (void)e;
-    device.work++;
-}
-HEARS(deadlock, COPY, on_work);
-HEARS(deadlock, TMA_LOAD, on_work);
-HEARS(deadlock, TMA_STORE, on_work);
-HEARS(deadlock, WARP_ACCESS, on_work);
-HEARS(deadlock, MMA, on_work);
-HEARS(deadlock, WGMMA_ISSUED, on_work);
-HEARS(deadlock, CLUSTER_ACCESS, on_work);
-HEARS(deadlock, TMEM_PRODUCT, on_work);
-HEARS(deadlock, TMEM_ACCESS, on_work);
-HEARS(deadlock, CTA_BEGIN, on_work);
-HEARS(deadlock, THREAD_RETURNED, on_work);
+ON(deadlock, COPY) { device.work++; }
+HEARS(deadlock, TMA_LOAD, on_COPY);
+HEARS(deadlock, TMA_STORE, on_COPY);
+HEARS(deadlock, WARP_ACCESS, on_COPY);
+HEARS(deadlock, MMA, on_COPY);
+HEARS(deadlock, WGMMA_ISSUED, on_COPY);
+HEARS(deadlock, CLUSTER_ACCESS, on_COPY);
+HEARS(deadlock, TMEM_PRODUCT, on_COPY);
+HEARS(deadlock, TMEM_ACCESS, on_COPY);
+HEARS(deadlock, CTA_BEGIN, on_COPY);
+HEARS(deadlock, THREAD_RETURNED, on_COPY);
 
 /* ---- handlers ---------------------------------------------------------------------------------------------------- */
 

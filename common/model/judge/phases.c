@@ -47,12 +47,6 @@ static void report_last_arrival(const char *label, const Barrier *b, const char 
     }
 }
 
-static void report_init_order(Thread *t, const Barrier *b, Site site, const char *what, const char *missing) {
-    REPORT(RULE_BARRIER_INIT_ORDER, report_place("now", t, site, what),
-           report_place("before", b->facts->init_thread, b->facts->init_site, "mbarrier_init"), report_barrier(b),
-           report_line("missing", "%s", missing));
-}
-
 /* ---- making and finding them ------------------------------------------------------------------------------------- */
 
 static void check_address(const Thread *t, const void *bar, Site site, const char *what, int by_engine) {
@@ -201,12 +195,12 @@ ON(phases, MBARRIER_USE) {
     /* A relaxed arrival of the cluster carries the fence and nothing else. */
     int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
     if (!by_fence && !thread_knows(t, f->init_component, f->init_epoch)) {
-        report_init_order(t, b, e->site, e->what,
-                          f->init_fence == 0
-                              ? "a barrier (of the cluster, if there is one) after mbarrier_init; if the "
-                                "cluster's is relaxed, mbarrier_init_fence() before it"
-                              : "a barrier (of the cluster, if there is one) after "
-                                "mbarrier_init_fence()");
+        REPORT(RULE_BARRIER_INIT_ORDER, report_place("now", t, e->site, e->what),
+               report_place("before", f->init_thread, f->init_site, "mbarrier_init"), report_barrier(b),
+               report_line("missing", "a barrier (of the cluster, if there is one) after %s",
+                           f->init_fence == 0
+                               ? "mbarrier_init; if the cluster's is relaxed, mbarrier_init_fence() before it"
+                               : "mbarrier_init_fence()"));
     }
 }
 

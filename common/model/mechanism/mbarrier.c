@@ -13,8 +13,6 @@ void mbarriers_begin(Cta *cta) {
     cta->mbarriers->at = cta_alloc(cta, (cta->shared_bytes / BARRIER_BYTES + 1) * sizeof *cta->mbarriers->at);
 }
 
-static Barrier *own(Thread *t, const void *bar, Site site, const char *what);
-
 /* ---- making them ------------------------------------------------------------------------------------------------- */
 
 /* "s->full" gives "full", "&s->full[i]" too. */
@@ -77,15 +75,6 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     }
 }
 
-void model_mbarrier_inval(void *bar, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_inval");
-    POST(MBARRIER_INVAL, .thread = t, .barrier = b, .site = site);
-    b->gone = 1;
-    t->cta->mbarriers->at[b->offset / BARRIER_BYTES] = 0;
-}
-
 void model_mbarrier_init_fence(const char *here) {
     (void)here;
     POST(MBARRIER_INIT_FENCE, .thread = current_thread());
@@ -109,6 +98,15 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
 
 static Barrier *own(Thread *t, const void *bar, Site site, const char *what) {
     return mbarrier_reach(t, t->cta->rank, bar, site, what, 0);
+}
+
+void model_mbarrier_inval(void *bar, const char *here) {
+    Thread *t = current_thread();
+    Site site = site_of(here);
+    Barrier *b = own(t, bar, site, "mbarrier_inval");
+    POST(MBARRIER_INVAL, .thread = t, .barrier = b, .site = site);
+    b->gone = 1;
+    t->cta->mbarriers->at[b->offset / BARRIER_BYTES] = 0;
 }
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */

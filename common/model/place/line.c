@@ -122,10 +122,6 @@ static int find_row(const Unit *unit, uint64_t address, Row *found) {
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
 
-static int is_code(Site site) { return site >= device.image.code_begin && site < device.image.code_end; }
-
-static const char *literal(Site site) { return (const char *)(device.image.base + site); }
-
 /* The i-th of a list of names from 1 on, which is moved past it; empty if there are fewer. Three numbers
  * follow a file's name, of which the first is its directory. */
 static const char *name_at(Bytes *list, uint64_t i, int numbers, uint64_t *directory) {
@@ -170,8 +166,8 @@ const char *site_text(Site site, char *text, size_t size) {
     int line;
     if (site == 0) {
         snprintf(text, size, "unknown place");
-    } else if (!is_code(site)) {
-        snprintf(text, size, "%s", literal(site));
+    } else if (site < device.image.code_begin || site >= device.image.code_end) {
+        snprintf(text, size, "%s", (const char *)(device.image.base + site));
     } else if (locate(site, file, sizeof file, &line)) {
         snprintf(text, size, "%s:%d", file, line);
     } else {

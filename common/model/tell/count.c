@@ -283,19 +283,10 @@ ON(count, ATOMIC) { counts[COUNT_ATOMICS] += global_is(e->p); }
 ON(count, MBARRIER_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0 ? (unsigned long long)e->amount : 0; }
 ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0; }
 
-/* What is one each time that it happens. */
-ON(count, MBARRIER_COMPLETE) {
-    static const ModelCount which[EVENT_KINDS] = {
-        [EVENT_MBARRIER_COMPLETE] = COUNT_MBARRIER_PHASES,
-        [EVENT_MBARRIER_PASSED] = COUNT_MBARRIER_WAITS,
-        [EVENT_FENCE_PROXY] = COUNT_PROXY_FENCES,
-        [EVENT_LAUNCH_ASKED] = COUNT_LAUNCH_REQUESTS,
-    };
-    counts[which[e->kind]]++;
-}
-HEARS(count, MBARRIER_PASSED, on_MBARRIER_COMPLETE);
-HEARS(count, FENCE_PROXY, on_MBARRIER_COMPLETE);
-HEARS(count, LAUNCH_ASKED, on_MBARRIER_COMPLETE);
+ON(count, MBARRIER_COMPLETE) { counts[COUNT_MBARRIER_PHASES]++; }
+ON(count, MBARRIER_PASSED) { counts[COUNT_MBARRIER_WAITS]++; }
+ON(count, FENCE_PROXY) { counts[COUNT_PROXY_FENCES]++; }
+ON(count, LAUNCH_ASKED) { counts[COUNT_LAUNCH_REQUESTS]++; }
 
 /* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
 

@@ -73,14 +73,13 @@ ON(depends, MBARRIER_ASKED) {
     t->asked_kept = e->asked ? 0 : poll_kept(t);
 }
 
-static void on_other(const Event *e) { goes_on(e->thread); }
-HEARS(depends, THREAD_RETURNED, on_other);
-HEARS(depends, SHARED_ACCESS, on_other);
-HEARS(depends, GLOBAL_ACCESS, on_other);
-HEARS(depends, MBARRIER_ARRIVE, on_other);
-HEARS(depends, MBARRIER_ANNOUNCED, on_other);
-HEARS(depends, BARRIER_ARRIVE, on_other);
-HEARS(depends, CLUSTER_ARRIVE, on_other);
+ON(depends, THREAD_RETURNED) { goes_on(t); }
+HEARS(depends, SHARED_ACCESS, on_THREAD_RETURNED);
+HEARS(depends, GLOBAL_ACCESS, on_THREAD_RETURNED);
+HEARS(depends, MBARRIER_ARRIVE, on_THREAD_RETURNED);
+HEARS(depends, MBARRIER_ANNOUNCED, on_THREAD_RETURNED);
+HEARS(depends, BARRIER_ARRIVE, on_THREAD_RETURNED);
+HEARS(depends, CLUSTER_ARRIVE, on_THREAD_RETURNED);
 
 ON(depends, WARP_TOGETHER) {
     for (int lane = 0; lane < w->lanes && seen.in_vain > 0; lane++) {
@@ -95,8 +94,6 @@ static void depends_on(const char *what, Site site) {
     }
 }
 
-static int all_run_at_once(const Launch *l) { return l->grid <= device.sms; }
-
 ON(depends, LAUNCH_BEGIN) { seen.launches += device.launched; }
 
 ON(depends, ATOMIC) {
@@ -105,7 +102,7 @@ ON(depends, ATOMIC) {
         depends_on(e->atomic == ATOMIC_LOAD ? "reads a word that others may change"
                                             : "gets the value that an atomic found",
                    e->site);
-    } else if (e->at_least != NULL && !all_run_at_once(launch_of(t->cta))) {
+    } else if (e->at_least != NULL && launch_of(t->cta)->grid > device.sms) {
         depends_on("waits for another CTA, and CUDA promises no order in which CTAs begin", e->site);
     }
 }
