@@ -3,6 +3,7 @@
 package Steps;
 use strict;
 use warnings;
+use File::Temp 'tempdir';
 
 sub contents {
     my ($path) = @_;
@@ -49,18 +50,22 @@ sub code {
     return grep { $_ ne '' } map { s/\s+/ /gr =~ s/^ | $//gr } split /\n/, text($file) =~ s{/\*.*?\*/}{}gsr;
 }
 
-# added(BEFORE, FILE): how many lines of code the second has that the first has not.
-sub added {
-    my ($before, $file) = @_;
-    require File::Temp;
-    my $scratch = File::Temp::tempdir(CLEANUP => 1);
+# difference(OPTIONS, TEXT, TEXT): what diff says of them, as lines.
+sub difference {
+    my ($options, @texts) = @_;
+    my $scratch = tempdir(CLEANUP => 1);
     for my $i (0, 1) {
         open my $out, '>', "$scratch/$i" or die "$scratch/$i: $!\n";
-        print $out map { "$_\n" } code($_[$i]);
+        print $out $texts[$i];
         close $out or die "$scratch/$i: $!\n";
     }
-    return scalar grep { /^>/ } `diff $scratch/0 $scratch/1`;
+    my @lines = `diff $options $scratch/0 $scratch/1`;
+    die "diff failed\n" if $? >> 8 > 1;
+    return @lines;
 }
+
+# added(BEFORE, FILE): how many lines of code the second has that the first has not.
+sub added { return scalar grep { /^>/ } difference('', map { join '', map { "$_\n" } code($_) } @_[ 0, 1 ]) }
 
 # figure(KERNEL): of the newest ladder of an H200 that has it at 8192 x 8192 x 8192: TFLOP/s, ratio to cuBLAS, card and
 # date.
