@@ -1,5 +1,5 @@
-/* kernels_ring.c - a producer, two consumer warpgroups and a ring of stages: TMA loads and wgmma. The ways in which right
- * kernels wait, arrive, announce and take turns, and what must be named whatever the schedule. */
+/* kernels_ring.c - a producer, two consumer warpgroups and a ring of stages: TMA loads and wgmma. The ways in which
+ * right kernels wait, arrive, announce and take turns, and what must be named whatever the schedule. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"

@@ -10,7 +10,8 @@
 
 #define CASE_LIST "tensor"
 
-/* A box of a tensor of `rank` dimensions, by the bytes of its elements: 1 fp8, 2 bf16, 4 fp32. Rank 0: bytes in a row. */
+/* A box of a tensor of `rank` dimensions, by the bytes of its elements: 1 fp8, 2 bf16, 4 fp32. Rank 0: bytes in a
+ * row. */
 typedef struct {
     int rank, bytes;
     int at, at4;   /* where it begins in dimensions 0 and 4; 0: 16 bytes from the edge, 1 */
