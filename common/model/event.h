@@ -120,8 +120,8 @@ typedef enum {
     LISTENER_COUNT
 } ListenerId;
 
-/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e, and its thread t, warp w, cta and
- * barrier b, NULL if the kind has no such field. HEARS() names a function. */
+/* What a listener does at a kind of event: ON(listener, KIND) { ... } has an Event *e, and its thread t, warp w, cta
+ * and barrier b, NULL if the kind has no such field. HEARS() names a function. */
 typedef void Hear(const Event *e);
 typedef void Hearer(const Event *e, Thread *t, Warp *w, Cta *cta, Barrier *b);
 typedef struct {

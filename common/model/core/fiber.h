@@ -31,8 +31,8 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
 void fiber_switch(Fiber *from, Fiber *to);
 
 /* FIBER_KEPT(), at the start of a function that a kernel calls: from this address up, the fiber's stack holds all that
- * the kernel keeps across the call, including the registers that the function must preserve. FIBER_RETURNS bytes further
- * lies the address that the function returns to. */
+ * the kernel keeps across the call, including the registers that the function must preserve. FIBER_RETURNS bytes above
+ * it is the address that the function returns to. */
 #if defined(__x86_64__)
 #define FIBER_KEPT() (__builtin_unwind_init(), (uintptr_t)__builtin_frame_address(0) - 5 * sizeof(uint64_t))
 enum { FIBER_RETURNS = 6 * 8 };

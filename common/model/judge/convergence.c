@@ -1,5 +1,6 @@
 /* convergence.c - what threads must do together: warp-wide instructions, barriers of CTA and cluster, setmaxnreg. */
 #include <stdio.h>
+#include <string.h>
 
 #include "../core/schedule.h"
 #include "bug_report.h"
@@ -83,7 +84,7 @@ ON(convergence, SHUFFLE_SOURCE) {
 
 ON(convergence, EXCHANGE) {
     const WarpCollective *m = w->collective;
-    for (uint32_t lanes = m->instruction == warp_shuffle ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = strcmp(m->instruction, WARP_SHUFFLE) == 0 ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
         MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->site, 1,
                   "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32", width);

@@ -7,8 +7,6 @@
 #include "../event.h"
 #include "../model.h"
 
-const char warp_shuffle[] = "shfl.sync";
-
 void collectives_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, collective); }
 
 /* The instruction in progress changes places with the i-th of the others, or with a free place if i is past the
@@ -127,7 +125,7 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     m->word[0][t->lane] = value;
     m->word[1][t->lane] = (uint64_t)width;
     m->number[t->lane] = which;
-    if (warp_join(t, warp_shuffle, mask, site_of(here))) {
+    if (warp_join(t, WARP_SHUFFLE, mask, site_of(here))) {
         POST(EXCHANGE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
         for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {

@@ -6,8 +6,8 @@
 #include "../core/types.h"
 
 /* A warp-wide instruction is its name in reports: one call of warp_join() has the string, so its address tells it from
- * all others. That of the shuffles: */
-extern const char warp_shuffle[];
+ * all others. Listeners compare the name of the shuffles: */
+#define WARP_SHUFFLE "shfl.sync"
 
 /* Part of the warp at an instruction with a mask of its own, while others are elsewhere. */
 typedef struct {

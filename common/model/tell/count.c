@@ -309,7 +309,7 @@ ON(count, WARP_ACCESS) {
     count_group(&g);
 }
 
-ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += w->collective->instruction == warp_shuffle; }
+ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += strcmp(w->collective->instruction, WARP_SHUFFLE) == 0; }
 
 ON(count, MMA) {
     WarpCount *c = count_of(w);
