@@ -350,8 +350,7 @@ all: $(PROGRAMS) $(HELLOS)
 
 # Test programs print TAP. A test that cannot be built here is made all the same, as a script that says why it skips.
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
-BACKEND_TEST := $(B)/tests/gpu/backend
-GPU_TESTS := $(BACKEND_TEST) tests/gpu/chapters
+GPU_TESTS := $(B)/tests/gpu/chapters
 TOOL_TESTS := $(wildcard tests/tools/*.t)
 C_TEST := $(C_BACKENDS) -I$(B)/include -Itests/unit
 
@@ -370,11 +369,12 @@ $(B)/tests/%.o: tests/%.cu $(CHAPTERS_INC) $(NVCC_STAMP)
 $(UNIT_TESTS): %: %.o $(COMMON) $(LINK_STAMP)
 	$(program)
 
+# It links every chapter.
 ifneq ($(HAVE_NVCC),)
-$(BACKEND_TEST): $(BACKEND_TEST).o $(COMMON) $(LINK_STAMP)
+$(GPU_TESTS): $(GPU_TESTS).o $(call chapter_objects,$(CHAPTERS)) $(COMMON) $(LINK_STAMP)
 	$(program)
 else
-$(BACKEND_TEST): $(LINK_STAMP)
+$(GPU_TESTS): $(LINK_STAMP)
 	$(call skipping_test,$(NO_NVCC))
 endif
 
@@ -418,11 +418,11 @@ check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
 CHECK_MODEL := $(UNIT_TESTS) $(MODEL_TESTS) $(CONFORM_TEST)
 check-model: $(CHECK_MODEL)
 	@$(TEST_ENVIRONMENT) tests/run $(CHECK_MODEL)
-check-gpu: $(PROGRAMS) $(GPU_TESTS) $(if $(ARGS),,$(LIBRARY_GPU_TESTS))
-	$(if $(ARGS),,$(BACKEND_TEST) && $(LIBRARY_GPU_TEST) && $(TEST_ENVIRONMENT) tests/library/on_gpu.t)
-	@$(TEST_ENVIRONMENT) tests/gpu/chapters $(ARGS)
+check-gpu: $(GPU_TESTS) $(if $(ARGS),,$(LIBRARY_GPU_TESTS))
+	$(GPU_TESTS) $(ARGS)
+	$(if $(ARGS),,$(LIBRARY_GPU_TEST) && $(TEST_ENVIRONMENT) tests/library/on_gpu.t)
 sanitize: $(PROGRAMS)
-	@$(TEST_ENVIRONMENT) tests/gpu/chapters --sanitize $(ARGS)
+	@$(TEST_ENVIRONMENT) tests/gpu/sanitize $(ARGS)
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 
 ##measure make compilers|check that versions of ptxas keep A's registers until a wait; ARGS="12.1.105 13.5.37"; needs nvcc and a network
