@@ -5,6 +5,9 @@
  *     run NAME [LINE [POLICY SEED]]  one of them, with its report; POLICY: 0 eager, 1 lazy, 2 random, 3 pct
  *
  * "-": nothing is reported, and the result is right. Each of all runs in a child of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
