@@ -15,6 +15,7 @@
 typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
 #ifdef __CUDACC__
+#include <cudaTypedefs.h>
 typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
 #endif
 
@@ -122,7 +123,7 @@ DEVICE void fence_proxy_async_acquire(void) {
 #ifdef __CUDACC__
 
 /* The driver's encoder of tensor maps, found at run time so that the program needs no -lcuda. NULL if it has none. */
-typedef decltype(&cuTensorMapEncodeTiled) TensorMapEncoder;
+typedef PFN_cuTensorMapEncodeTiled_v12000 TensorMapEncoder;
 static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
     static void *encoder;
     cudaDriverEntryPointQueryResult found;

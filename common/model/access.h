@@ -9,15 +9,15 @@
 /* SPACE(id, which rule a read too early breaks, a write too early, a second write; 1 if a proxy fence must cover reads,
  * too, before the async proxy overwrites them; which fence is missing; how many reads and atomic accesses of a cell are
  * remembered). */
-#define SPACES_OF(SPACE)                                                                                               \
-    SPACE(SHARED, RACE_RAW, RACE_WAR, RACE_WAW, 1,                                                                     \
-          "the thread of the earlier access must execute fence_proxy_async() after it and before the barrier that "    \
-          "orders the two",                                                                                            \
-          1 << 30)                                                                                                     \
-    SPACE(GLOBAL, GLOBAL_CONFLICT, GLOBAL_CONFLICT, GLOBAL_CONFLICT, 0,                                                \
-          "fence_proxy_async_global() behind the earlier access: by its thread before it hands it on, or by this one " \
-          "before the copy",                                                                                           \
-          32)                                                                                                          \
+#define SPACES_OF(SPACE)                                                                                            \
+    SPACE(SHARED, RACE_RAW, RACE_WAR, RACE_WAW, 1,                                                                  \
+          "the thread of the earlier access must execute fence_proxy_async() after it and before the barrier that " \
+          "orders the two",                                                                                         \
+          1 << 30)                                                                                                  \
+    SPACE(GLOBAL, GLOBAL_CONFLICT, GLOBAL_CONFLICT, GLOBAL_CONFLICT, 0,                                             \
+          "fence_proxy_async_global() after the earlier access: by its thread before it hands the data on, or by "  \
+          "this thread before the copy",                                                                            \
+          32)                                                                                                       \
     SPACE(TENSOR, RACE_RAW, RACE_WAR, RACE_WAW, 0, "", 1 << 30) /* no proxy fence is for it */
 
 typedef enum {

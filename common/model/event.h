@@ -82,7 +82,7 @@ typedef struct {
     int element_bytes, row, column, k;
 
     uint32_t taddr;
-    int columns, behind;
+    int columns, after_sync;
     int pair, targets; /* cta_group::2; the CTAs that a commit tells, a mask */
     Tcgen05Registers registers_are;
     const TmemProduct *tmem_product;

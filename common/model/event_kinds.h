@@ -127,8 +127,8 @@ EVENT(TMEM_ALLOC, warp, taddr, columns, pair)  /* taddr: the first column, or -1
 EVENT(TMEM_DEALLOC, warp, taddr, columns, pair)
 EVENT(TMEM_RELINQUISH, warp)
 EVENT(TMEM_ACCESS, warp, taddr, registers_are, columns,
-      write)                      /* columns: N of .xN; the warp's collective has addresses */
-EVENT(TMEM_WAIT, warp, group)     /* all of its lanes' accesses are complete */
-EVENT(TMEM_FENCE, thread, behind) /* behind: after_thread_sync */
+      write)                          /* columns: N of .xN; the warp's collective has addresses */
+EVENT(TMEM_WAIT, warp, group)         /* all of its lanes' accesses are complete */
+EVENT(TMEM_FENCE, thread, after_sync) /* after_sync: after_thread_sync */
 TOLD(TMEM_PRODUCT, "mma", thread, tmem_product)
 EVENT(TMEM_COPY, thread, tmem_copy)

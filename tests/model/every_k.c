@@ -77,7 +77,7 @@ ON(first, WARP_ACCESS) { did(w->thread, e, place_of(w->cta, e->rows[0])); }
 ON(first, WGMMA_PART) { did(w->thread, e, mix(e->wanted->a, e->wanted->b)); }
 ON(first, TMEM_PRODUCT) { did(t, e, mix(mix(e->tmem_product->a, e->tmem_product->b), e->tmem_product->d)); }
 ON(first, TMEM_ACCESS) { did(w->thread, e, e->taddr); }
-ON(first, TMEM_FENCE) { did(t, e, (uint64_t)e->behind); }
+ON(first, TMEM_FENCE) { did(t, e, (uint64_t)e->after_sync); }
 ON(first, TMA_LOAD) { did(t, e, mix(e->load->offset, number_of(e->load->barrier[0]))); }
 ON(first, TMA_STORE) { did(t, e, place_of(t->cta, e->copy->shared)); }
 

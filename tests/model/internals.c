@@ -213,7 +213,7 @@ static const char *const said[][2] = {
     {"global TMA_STORE_READ_ONLY", "load by CTA 0|TMA store (writing global memory) by CTA 0 warp 0 lane "
                                    "0|bulk_wait_group(0) by the thread of the copy"},
     {"global NO_PROXY",
-     "TMA load by CTA 0 warp 0 lane 0|store by CTA 0|fence_proxy_async_global() behind the earlier access"},
+     "TMA load by CTA 0 warp 0 lane 0|store by CTA 0|fence_proxy_async_global() after the earlier access"},
     {"global GRID_BARRIER_TOO_MANY", "4 CTAs of the grid have not begun"},
     {"global OVERLAP_NO_WAIT", "of the launch before|grid_dependency_wait(), by this thread"},
     {"plain REGISTERS_POLLED", "polls a counter whose value is 0"},
@@ -334,7 +334,7 @@ static void test_places(void) {
     contains(layout_text(file, "Shared", "s", 512 + 384 + 32 + 16 + 12, text, sizeof text), "s->lap[1].pair[1][2]",
              "arrays in a struct in an array");
     contains(layout_text(file, "Shared", "s", 2 * 25664 + 512 + 6, text, sizeof text), "s[2].box[0][3]",
-             "memory behind the struct is one more of it");
+             "memory after the struct is one more of it");
 }
 
 static void test_limits(void) {
@@ -423,7 +423,7 @@ static void test_faults(void) {
         model_configure(&options);
         is_int(global_grid_barrier(GPU_SMS), 0, "132 CTAs synchronise");
         is_int(global_fixup(GPU_SMS, 0), 0, "... each waits for the one before");
-        is_int(global_fixup(GPU_SMS, 1), 0, "... for the one behind");
+        is_int(global_fixup(GPU_SMS, 1), 0, "... for the next CTA");
         /* Alone, launches may not overlap; as one of a chain, no memory is touched before the wait. */
         const Case *alone = find_case("global RIGHT_OVERLAP_OTHER");
         is_int(run_case(alone, &options), 0, "memory that the launch before does not touch");

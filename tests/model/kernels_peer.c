@@ -260,8 +260,8 @@ RIGHT_IN(forward, RIGHT_RELEASED);       /* what a CTA has stored in its own mem
 WRONG_IN(forward, NOBODY_FENCES, PROXY_FENCE);
 WRONG_IN(forward, SENDERS_FENCE, PROXY_FENCE); /* in their own CTA, before that barrier */
 WRONG_IN(forward, ASYNC_UNFENCED, PROXY_FENCE);
-WRONG_IN(forward, SENDERS_RELEASE, PROXY_FENCE); /* and nobody acquires */
-WRONG_IN(forward, ONLY_ACQUIRED, PROXY_FENCE);   /* and nobody has released */
+WRONG_IN(forward, SENDERS_RELEASE, PROXY_FENCE); /* no thread acquires */
+WRONG_IN(forward, ONLY_ACQUIRED, PROXY_FENCE);   /* no thread has released */
 
 DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug, counted = bug == RIGHT_ASYNC_FENCED || bug == ASYNC_UNFENCED;

@@ -30,9 +30,9 @@ void fiber_start(Fiber *fiber, uint8_t *stack, size_t skip, void (*entry)(void))
 /* Leave `from`, continue `to`. Returns when somebody switches back to `from`. */
 void fiber_switch(Fiber *from, Fiber *to);
 
-/* FIBER_KEPT(), at the start of a function that a kernel calls: from this address up, the fiber's stack holds all that
- * the kernel keeps across the call, including the registers that the function must preserve. FIBER_RETURNS bytes above
- * it is the address that the function returns to. */
+/* FIBER_KEPT(), at the start of a function that a kernel calls: the address from which on the fiber's stack holds what
+ * the kernel keeps across the call, including the registers that the function must preserve. The address that the
+ * function returns to is FIBER_RETURNS bytes further. */
 #if defined(__x86_64__)
 #define FIBER_KEPT() (__builtin_unwind_init(), (uintptr_t)__builtin_frame_address(0) - 5 * sizeof(uint64_t))
 enum { FIBER_RETURNS = 6 * 8 };

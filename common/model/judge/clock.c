@@ -492,10 +492,10 @@ ON(clock, TMEM_WAIT) {
 
 ON(clock, TMEM_FENCE) {
     ThreadClock *clock = t->clock;
-    if (e->behind) {
+    if (e->after_sync) {
         clock_hold(&clock->tensor, clock->base);
     }
-    for (GroupKind kind = GROUP_TMEM_LOADS; !e->behind && kind <= GROUP_TMEM_STORES; kind++) {
+    for (GroupKind kind = GROUP_TMEM_LOADS; !e->after_sync && kind <= GROUP_TMEM_STORES; kind++) {
         Tick *tick = &clock->own[clock->group[kind]].tick; /* 0 is the thread's own: visible anyway */
         tick->visible = tick->known;
     }

@@ -225,7 +225,7 @@ void model_tcgen05_wait(int stores, const char *here) {
     thread_pause(t);
 }
 
-void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(), .behind = after); }
+void model_tcgen05_fence(int after) { POST(TMEM_FENCE, .thread = current_thread(), .after_sync = after); }
 
 /* ---- products, copies and commits -------------------------------------------------------------------------------- */
 

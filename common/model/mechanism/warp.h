@@ -5,8 +5,8 @@
 
 #include "../core/types.h"
 
-/* A warp-wide instruction is its name in reports: one call of warp_join() has the string, so its address tells it from
- * all others. Listeners compare the name of the shuffles: */
+/* Reports name a warp-wide instruction by the string that its one call of warp_join() passes. Judges and tellers
+ * compare that string with the name of the shuffles. */
 #define WARP_SHUFFLE "shfl.sync"
 
 /* Part of the warp at an instruction with a mask of its own, while others are elsewhere. */

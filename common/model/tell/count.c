@@ -314,13 +314,13 @@ ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += strcmp(w->collective->instructio
 ON(count, MMA) {
     WarpCount *c = count_of(w);
     const uintptr_t of_a = (uintptr_t)e->a[0], of_b = (uintptr_t)e->b[0];
-    int behind = 0;
+    int follows = 0;
     for (int i = 0; i < c->fragments && i < FRAGMENTS; i++) {
-        behind |= of_a - (uintptr_t)c->fragment[i] < 16 || of_b - (uintptr_t)c->fragment[i] < 16;
+        follows |= of_a - (uintptr_t)c->fragment[i] < 16 || of_b - (uintptr_t)c->fragment[i] < 16;
     }
     c->fragments = 0;
     counts[COUNT_MMA]++;
-    counts[COUNT_MMA_BEHIND] += (unsigned)behind;
+    counts[COUNT_MMA_BEHIND] += (unsigned)follows;
     counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * (unsigned)matrix_k(e->type);
 }
 
