@@ -22,6 +22,7 @@ __attribute__((format(printf, 2, 3))) static inline int ok(int passed, const cha
     vsnprintf(text, sizeof text, name, arguments);
     va_end(arguments);
     printf("%s %d - %s\n", passed ? "ok" : "not ok", ++tap_count, text);
+    fflush(stdout); /* whole lines, in order with those on stderr */
     if (!passed) {
         tap_failed++;
         fprintf(stderr, "# failed: %s\n", text);
@@ -56,6 +57,7 @@ static inline int contains(const char *text, const char *part, const char *name)
 /* One check that cannot be made here. */
 static inline void skip(const char *name, const char *reason) {
     printf("ok %d - %s # SKIP %s\n", ++tap_count, name, reason);
+    fflush(stdout);
 }
 
 /* The whole program has nothing to do here. */
