@@ -4,7 +4,7 @@ package Markdown;
 use strict;
 use warnings;
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved relative english chinese save);
+our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved english chinese save);
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -154,17 +154,6 @@ sub resolved {
         $part eq '..' ? pop @parts : push @parts, $part;
     }
     return (join('/', @parts) || '.', $anchor);
-}
-
-# relative(DIRECTORY, PATH): the way from a directory to a path, both from the top.
-sub relative {
-    my @from = grep { $_ ne '.' } split m{/}, $_[0];
-    my @to = split m{/}, $_[1];
-    while (@from && @to > 1 && $from[0] eq $to[0]) {
-        shift @from;
-        shift @to;
-    }
-    return join '/', ('..') x @from, @to;
 }
 
 # english(PATH), chinese(PATH): the same page or picture in that language, whether it exists or not. The front page

@@ -17,6 +17,7 @@ seen() {
     like "$?:$said" "^1:.*book/a_page.md names .*${1}, which no tier runs" "seen: $1"
 }
 seen nobody-runs-it 'make nobody-runs-it ARGS=1'
+seen 77 'make 77'
 seen --nobody-takes-it '--nobody-takes-it 4'
 rm book/a_page.md
 printf 'make gone\tnever\tno reason\n' >>tests/book/what_runs.tsv

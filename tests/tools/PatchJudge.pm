@@ -95,66 +95,41 @@ sub judge_bug {
 }
 
 # A lab: the starting file differs from the chapter in gaps alone, and is as wrong as its `# verdict:` says: WRONG, or
-# the rule of the first report, or either. And it is wrong with each single gap, all others filled as in the chapter:
-# no stub is right. With TIER=long each is tried so, and of a patch outside of the tree; else one.
+# the rule of the first report, or either. That it is wrong with each single gap, and so no stub is right, is for
+# tests/grade/bugs.
 sub judge_lab {
     my ($p) = @_;
     has_one($p, qw(verdict run));
     fail(1, "its `# verdict:` is a hang, which a GPU does not report") if value($p, 'verdict') =~ /LOCK|ENDLESS/;
     my @changed = changed($p, \&contents);
     fail(1, 'it changes more than the source') if @changed != 1;
-    my ($file, $chapter, $start) = @{ $changed[0] };
-    my @gaps = gaps($chapter, $start);
-    my ($verdict, $seen) = judged_by_reports($p);
-    return ($verdict, $seen) if $verdict ne 'ok';
-    @gaps = $gaps[ name_number($p) % @gaps ] if !is_long() && $p->{build} =~ m{^build/};
-    for my $gap (@gaps) {
-        my @lines = split /^/, $chapter;
-        splice @lines, $_->[0], $_->[1], $_->[2] for reverse @{ $gap->{changes} };
-        my $open = { %$p, build => "$p->{build}_$gap->{number}", diff => difference($file, $chapter, join '', @lines) };
-        my $directory = eval { build($open) } or fail(1, "gap $gap->{number} alone cannot be built: " . problem($@));
-        for my $policy ('eager', 'random') {
-            my ($said, $status) = output("$LIMITED $directory/program --on model " . value($p, 'run') . " --policy $policy");
-            next if $status == 1 && $said =~ /^WRONG/m || $status == 4 && $said =~ /^model: /m;
-            fail(1, "with gap $gap->{number} alone, --policy $policy: exit status $status");
-        }
-    }
-    return ($verdict, $seen);
+    check_gaps(@{ $changed[0] }[ 1, 2 ]);
+    return judged_by_reports($p);
 }
 
-# gaps(CHAPTER, START): where the texts differ, in gaps alone. Each has a number, and changes of the chapter: from
-# which line on, how many go, what comes in their place. A gap is a comment of at most 5 lines and a stub of at most 4,
-# in place of at most 20 lines. There are 3 to 6, numbered from 1. Where two touch they count as one here, with the
-# first one's number.
-sub gaps {
-    my ($chapter, $start) = @_;
-    my ($scratch, $number, @gaps) = (tempdir(CLEANUP => 1), 0);
-    store("$scratch/chapter", $chapter);
-    store("$scratch/start", $start);
-    my (undef, @changes) = split /^(?=@@ )/m, `diff -U0 $scratch/chapter $scratch/start`;
+# check_gaps(CHAPTER, START): fails unless the texts differ in gaps alone, 3 to 6, numbered from 1. A gap is a comment of
+# at most 5 lines and a stub of at most 4, in place of at most 20 lines.
+sub check_gaps {
+    my ($scratch, $number, $taken, $end) = (tempdir(CLEANUP => 1), 0);
+    store("$scratch/$_", $_[$_]) for 0, 1;
+    my (undef, @changes) = split /^(?=@@ )/m, `diff -U0 $scratch/0 $scratch/1`;
     for my $change (@changes) {
         my ($from, $count) = $change =~ /^@@ -(\d+)(?:,(\d+))?/;
-        $count //= 1;
-        my $place = [ $count ? $from - 1 : $from, $count, join '', $change =~ /^\+(.*\n)/mg ];
-        my (undef, @comments) = split m{^(?= */\* GAP )}m, "\n$place->[2]";
-        if (!@comments) { # the rest of a stub
-            fail(1, "line $from of the chapter is changed outside of a gap") if !@gaps || $place->[0] > $gaps[-1]{end} + 3;
-        } else {
-            push @gaps, { number => $number + 1, count => 0, end => 0, changes => [] };
-        }
-        my $gap = $gaps[-1];
-        push @{ $gap->{changes} }, $place;
-        $gap->{end} = $place->[0] + $count;
-        for my $text (@comments) {
+        my $at = $from - (($count //= 1) > 0); # lines before it
+        my (undef, @gaps) = split m{^(?= */\* GAP )}m, "\n" . join '', $change =~ /^\+(.*\n)/mg;
+        # Without a comment it is the rest of a stub.
+        fail(1, "line $from of the chapter is changed outside of a gap") if !@gaps && (!$number || $at > $end + 3);
+        for my $text (@gaps) {
             $number++;
             my ($comment, $stub) = $text =~ m{\A *(/\* GAP $number: .*?\*/)\n(.*)\z}s or fail(1, "gap $number has another number");
             fail(1, "the comment of gap $number has more than 5 lines") if ($comment =~ tr/\n//) > 4;
             fail(1, "the stub of gap $number has more than 4 lines") if (() = $stub =~ /^.*\S/mg) > 4;
         }
-        fail(1, "gap $number takes more than 20 lines of the chapter") if ($gap->{count} += $count) > 20 * (@comments || 1);
+        $taken = $count + (@gaps ? 0 : $taken);
+        fail(1, "gap $number takes more than 20 lines of the chapter") if $taken > 20 * (@gaps || 1);
+        $end = $at + $count;
     }
     fail(1, "it has $number gaps, not 3 to 6") if $number < 3 || $number > 6;
-    return @gaps;
 }
 
 # A test takes all of something with TIER=long, else a part of it, by the patch's name, so that a failure comes again.

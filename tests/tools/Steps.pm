@@ -12,6 +12,13 @@ sub contents {
     return scalar <$in>;
 }
 
+sub store {
+    my ($path, $text) = @_;
+    open my $out, '>', $path or die "$path: $!\n";
+    print $out $text;
+    close $out or die "$path: $!\n";
+}
+
 # of(SOURCE OF A CHAPTER): its steps in order, as hashes: number (1, 2, ...), kernel (the name of its figures in a CSV:
 # 02.1 or, of the last, 02), file, id (02_1_shared_tiles, or the chapter's name), title, reason. None, if the chapter
 # has no steps.
@@ -50,22 +57,12 @@ sub code {
     return grep { $_ ne '' } map { s/\s+/ /gr =~ s/^ | $//gr } split /\n/, text($file) =~ s{/\*.*?\*/}{}gsr;
 }
 
-# difference(OPTIONS, TEXT, TEXT): what diff says of them, as lines.
-sub difference {
-    my ($options, @texts) = @_;
-    my $scratch = tempdir(CLEANUP => 1);
-    for my $i (0, 1) {
-        open my $out, '>', "$scratch/$i" or die "$scratch/$i: $!\n";
-        print $out $texts[$i];
-        close $out or die "$scratch/$i: $!\n";
-    }
-    my @lines = `diff $options $scratch/0 $scratch/1`;
-    die "diff failed\n" if $? >> 8 > 1;
-    return @lines;
-}
-
 # added(BEFORE, FILE): how many lines of code the second has that the first has not.
-sub added { return scalar grep { /^>/ } difference('', map { join '', map { "$_\n" } code($_) } @_[ 0, 1 ]) }
+sub added {
+    my $scratch = tempdir(CLEANUP => 1);
+    store("$scratch/$_", join '', map { "$_\n" } code($_[$_])) for 0, 1;
+    return scalar grep { /^>/ } `diff $scratch/0 $scratch/1`;
+}
 
 # figure(KERNEL): of the newest ladder of an H200 that has it at 8192 x 8192 x 8192: TFLOP/s, ratio to cuBLAS, card and
 # date.
