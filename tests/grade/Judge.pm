@@ -17,27 +17,21 @@ sub quoted { return join ' ', map { "'" . s/'/'\\''/gr . "'" } @_ }
 
 # ---- what is asked ---------------------------------------------------------------------------------------------------
 
-# config(FILE): points by name; lists of size, gpu_size; gpu_timed, variants, policies, and numbers.
+# config(FILE): points by name; lists of size, variants and gpu_size; and what else the file says, each in one line.
+my %VALUES = (points => 2, size => 4, variants => 4, technique => 4, gpu_size => 3, gpu_timed => 3, map { $_ => 1 }
+    qw(seeds speed seconds compile_seconds)); # how many follow the word
 sub config {
     my ($file) = @_;
     my %c = (size => [], variants => [], gpu_size => [], points => {}, file => $file);
     for (split /\n/, Patches::contents($file)) {
         my ($key, @values) = split ' ', s/#.*//r or next;
-        if ($key eq 'points' && @values == 2 && $values[1] =~ /^\d+$/) {
-            $c{points}{ $values[0] } = $values[1];
-        } elsif ($key =~ /^(?:size|variants)$/ && @values == 4 || $key eq 'gpu_size' && @values == 3) {
-            push @{ $c{$key} }, \@values;
-        } elsif ($key eq 'gpu_timed' && @values == 3 || $key eq 'technique' && @values == 4) {
-            $c{$key} = \@values;
-        } elsif ($key eq 'policies' && !grep { my $v = $_; !grep { $_ eq $v } @POLICIES } @values) {
-            $c{$key} = \@values;
-        } elsif ($key =~ /^(?:seeds|speed|seconds|compile_seconds)$/ && @values == 1) {
-            $c{$key} = $values[0];
-        } else {
-            fail(2, "$file: \"$_\" is not understood");
-        }
+        my $known = $key eq 'policies' ? !grep { my $v = $_; !grep { $_ eq $v } @POLICIES } @values : @values == ($VALUES{$key} // -1);
+        fail(2, "$file: \"$_\" is not understood") if !$known || $key eq 'points' && $values[1] !~ /^\d+$/;
+        if ($key eq 'points') { $c{points}{ $values[0] } = $values[1] }
+        elsif (ref $c{$key}) { push @{ $c{$key} }, \@values }
+        else { $c{$key} = ($VALUES{$key} // 0) == 1 ? $values[0] : \@values }
     }
-    for (qw(technique gpu_timed policies seeds speed seconds compile_seconds)) {
+    for (qw(policies technique gpu_timed seeds speed seconds compile_seconds)) {
         fail(2, "$file: it has no line $_") if !defined $c{$_};
     }
     fail(2, "$file: it has no line size") if !@{ $c{size} };

@@ -3,6 +3,7 @@ package Grade;
 use strict;
 use warnings;
 use JSON::PP;
+use POSIX ();
 require './tests/grade/Judge.pm';
 
 sub part {
@@ -210,22 +211,15 @@ sub judge {
     return finished($r);
 }
 
-# in_background(CODE): begins it; call what it returns for its value, a text, and its error.
+# in_background(CODE): begins it in a process of its own; call what it returns for its value, a text, and its error.
 sub in_background {
     my ($code) = @_;
-    my $answer = in_child(sub { my $said = eval { $code->() }; return [ $said // '', $@ ? Patches::problem($@) : '' ] });
-    return sub { local $/; return JSON::PP->new->decode(scalar <$answer>) };
-}
-
-# in_child(CODE): begins it in a process of its own; from what it returns its value can be read, as JSON.
-sub in_child {
-    my ($code) = @_;
-    my $pid = open my $from, '-|';
+    my $pid = open my $answer, '-|';
     fail(3, "fork: $!") if !defined $pid;
-    return $from if $pid;
-    print JSON::PP->new->canonical->encode($code->());
+    return sub { local $/; return JSON::PP->new->decode(scalar <$answer>) } if $pid;
+    my $said = eval { $code->() };
+    print JSON::PP->new->encode([ $said // '', $@ ? Patches::problem($@) : '' ]);
     close STDOUT;
-    require POSIX;
     POSIX::_exit(0);
 }
 

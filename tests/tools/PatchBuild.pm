@@ -253,14 +253,12 @@ sub in_my {
     return $text =~ s/^(#include ")([^"]+)/$1 . $from->($2)/gemr;
 }
 
-# rules(): of what the model reports, by name: title and what a GPU does.
-sub rules {
+# rule(NAME): of one that the model reports: title and what a GPU does.
+sub rule {
+    my ($name) = @_;
     (my $text = contents('common/model/rules.h')) =~ s/"\s+"//g; # a string in two parts
-    my %rules;
-    while ($text =~ /^RULE\((\w+),\s*"([^"]*)",\s*"([^"]*)"\)/mg) {
-        $rules{$1} = [ $2, $3 ];
-    }
-    return %rules;
+    return ($1, $2) if $text =~ /^RULE\(\Q$name\E,\s*"([^"]*)",\s*"([^"]*)"\)/m;
+    fail(2, "RULE=$name: there is no such rule; there are: " . join ' ', sort $text =~ /^RULE\((\w+)/mg);
 }
 
 # lab(NUMBER, RULE, BUG, EX): my/NN_chapter.cu as a learner starts from it, and what to do.
@@ -280,9 +278,7 @@ sub lab {
         $text = "/* Chapter $number with a bug in it, $bug. Find it and mend it; `$check` judges. */\n\n" . $changed[0][2];
         $say = 'there is a bug in it: mend it';
     } elsif ($rule ne '') {
-        my %rules = rules();
-        fail(2, "RULE=$rule: there is no such rule; there are: " . join ' ', sort keys %rules) if !$rules{$rule};
-        my ($means, $on_gpu) = @{ $rules{$rule} };
+        my ($means, $on_gpu) = rule($rule);
         $check .= " RULE=$rule";
         $text = "/* Chapter $number, in which a report is to be provoked. Change the kernel until the model reports this first:\n *\n"
             . wrapped(110, "$rule: $means.") =~ s/^/ *     /mgr . " *\n"

@@ -86,8 +86,7 @@ is($status, 0, 'RULE=PROXY_FENCE');
 like($said, qr/PROXY_FENCE: Ordinary access.*make check-07 RULE=PROXY_FENCE/s, 'says what to provoke');
 $chapter = without_run($chapter);
 like(without_run(written('07_warp_specialized')), qr{\A/\*[^/]*PROXY_FENCE: Ordinary.*fence[.]proxy[.]async.*On a GPU: .*? \*/\n\n\Q$chapter\E\z}s, 'the chapter, and above it the task');
-my %rules = Patches::rules();
-is(scalar keys %rules, scalar(() = Patches::contents('common/model/rules.h') =~ /^RULE\(/mg), 'each rule of the model can be asked for');
+Patches::rule($_) for Patches::contents('common/model/rules.h') =~ /^RULE\((\w+)/mg; # each rule can be asked for
 unlink glob "$tree/my/*";
 ($said, $status) = lab('07 "" no_full_wait');
 is($status, 0, 'BUG=no_full_wait');
