@@ -39,9 +39,6 @@ for my $plan (glob 'tests/bench/plans/*') {
 }
 my %patch = map { $_->{id} => 1 } map { Patches::all($_) } qw(experiments exercises);
 is_deeply([ grep { !$patch{$_} } sort keys %planned ], [], 'what plans name as patches are experiments or exercises');
-is_deeply([ sort grep { my $id = $_; grep { $_->{id} eq $id } Patches::all('exercises') } keys %planned ],
-    [ sort map { $_->{id} } grep { Patches::value($_, 'speed') eq 'yes' } Patches::all('exercises') ],
-    'the exercises in them are those with `# speed: yes`');
 ok(!(grep { my $id = $_->{id}; grep { $_->{id} eq $id } Patches::all('experiments') } Patches::all('exercises')),
     'no exercise has the name of an experiment');
 

@@ -216,7 +216,6 @@ sub judge_exercise {
     for my $key (qw(before after)) {
         fail(1, "it has no line `# $key:`") if value($p, $key) eq '';
     }
-    fail(1, '`# speed:` is not yes') if value($p, 'speed') !~ /^(?:yes)?$/;
     my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
     my @policies = qw(eager lazy pct);
     @policies = $policies[ name_number($p) % 3 ] if !is_long();

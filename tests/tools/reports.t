@@ -1,7 +1,6 @@
 #!/usr/bin/perl
-# Do reports of the CPU model fit the page or the terminal, have colour only there, and
-# lead to their rule? Does a wrong result lead to the map that draws it? Is what is run without options what --help
-# promises?
+# Do reports of the CPU model fit the page or the terminal, have colour only there, and lead to their rule? Does a wrong
+# result lead to the map that draws it?
 use strict;
 use warnings;
 use lib 'tests/tools';
@@ -89,27 +88,4 @@ like((said("$map -n NVCC="))[0], qr{patches map 02 '\Q$wrong\E' --m 70}, 'make p
 like($said, qr/^map .*ARGS="--m 128 --n 128 --k 256 --policy random"$/m, 'defaults are left out');
 is((tool("map 03 $wrong"))[1], 2, 'a patch of another chapter is refused');
 
-# ---- a run without options -----------------------------------------------------------------------------------------
-
-# Each kernel of each chapter runs, and each ring wraps twice: otherwise bugs of a refilled stage would not show. What
-# the record of a chapter says shows here: its variants, and a problem of another kind, whose result may not be exact.
-for my $chapter (Patches::chapters()) {
-    my ($title, $number) = $chapter =~ m{((\d\d)_[^/]*)$};
-    next if !Patches::is_long() && ($number + ($ENV{TURN} // 0)) % 6; # a sixth, another one at each commit (tests/run)
-    my $source = Patches::contents("$chapter/$title.cu");
-    my $variants = $source =~ /\.variants = / ? qr/, (?:each of \d+ variants|\d+ of \d+ variants in turns)/ : qr//;
-    my $size = -e "$chapter/build.mk" && Patches::contents("$chapter/build.mk") =~ /^MODEL_SIZE := (\d+)/m ? $1 : 512;
-    my $elements = $size * $size;
-    my ($problem, $right) = $source =~ /\.kind = / ? (qr/[CO][^\n]* = /, 'exact|within tolerance') : (qr/C\[$size\]\[$size\]/, 'exact');
-    my ($all, $ended) = said("$chapter/$title --on model");
-    is($ended, 0, "$title without options");
-    like($all, qr/^problem  $problem.*^right    integers: $elements .*^right    normal: $elements /ms, 'the default size');
-    like($all, qr/^right    200 x 300 x 333: integers (?:$right), --policy eager, lazy, pct$variants(?:, \d+ experts)?\nright    260 x 264 x 40 on 2 SMs: /m,
-        'two odd sizes, in several policies and all variants, in a line each');
-    is(join('', $all =~ /^(hidden .*\n)/mg), '', 'nothing that it has not reached');
-}
-for my $option ('--m 8', '--policy random', '--seed 1') {
-    my ($one, $ended) = said("02_smem_tiled/02_smem_tiled --on model $option");
-    is($ended . ':' . (() = $one =~ /^right /mg), '0:2', "$option: that alone");
-}
 done_testing();
