@@ -15,7 +15,6 @@ enum {
     SM_REGISTERS = 65536,
     SM_CTAS = 32,
     MAX_MEMBERS = 16,
-    MAX_CONSTANTS = 48,
     MAP_COLUMNS = 100, /* of the picture of a wave */
     SHOWN_TILES = 6,   /* of a CTA that takes several */
     TEXT = 160,
@@ -211,31 +210,6 @@ static GemmStatus run_cluster(Explanation *e, const ElementPath *path, int k) {
     return launch(e, e->seen, k, path->cta / cluster * cluster, cluster);
 }
 
-/* Every accumulator of the CTA becomes a number; what arrives in C says whose it holds. */
-static GemmStatus read_number(Explanation *e, const ElementPath *path, Numbering number, int *got) {
-    forget(e, e->seen);
-    e->seen->number = number;
-    GemmStatus status = run_cluster(e, path, 1);
-    *got = (int)bf16_value(*c_at(e, path->row, path->column)) - 1;
-    return status;
-}
-
-static GemmStatus find_accumulator(Explanation *e, ElementPath *path) {
-    int low = 0, high = 0;
-    GEMM_TRY(read_number(e, path, NUMBER_INDEX, &path->index));
-    GEMM_TRY(read_number(e, path, NUMBER_THREAD_LOW, &low));
-    GEMM_TRY(read_number(e, path, NUMBER_THREAD_HIGH, &high));
-    path->thread = high * 256 + low;
-    if (path->index < 0 || path->index >= path->accumulators || low < 0 || high < 0 ||
-        path->thread >= e->launch->block) {
-        return gemm_fails(NULL, GEMM_WRONG,
-                          "%s: C[%d][%d] is not the rounded value of one accumulator, and --explain-element follows "
-                          "nothing else (--variant may choose another kernel)",
-                          e->chapter->name, path->row, path->column);
-    }
-    return GEMM_OK;
-}
-
 /* A run with the whole K in which all elements of A and B are 0 but the two. */
 static GemmStatus trace(Explanation *e, ElementPath *path) {
     bf16 *a = (bf16 *)e->a + (size_t)path->row * (size_t)e->gemm.lda + path->k;
@@ -247,19 +221,30 @@ static GemmStatus trace(Explanation *e, ElementPath *path) {
     seen->a_value = *a = round_to_bf16((double)A_VALUE);
     seen->b_value = *b = round_to_bf16((double)B_VALUE);
     seen->cta = path->cta;
-    seen->thread = path->thread;
-    seen->index = path->index;
+    seen->thread = path->accumulators > 0 ? -1 : path->thread;
     GemmStatus status = run_cluster(e, path, e->gemm.k);
     *a = *b = 0;
+    path->thread = seen->thread;
+    path->index = seen->index;
     path->tile = seen->tile_number;
-    path->is_right = *c_at(e, path->row, path->column) == round_to_bf16((double)(A_VALUE * B_VALUE));
-    if (path->accumulators > 0) {
-        path->is_right = path->is_right && path->tile < seen->values && path->tile < FACT_VALUES &&
-                         seen->value[path->tile] == A_VALUE * B_VALUE && seen->operand_a.found &&
-                         seen->operand_a.value_is_right && seen->operand_b.found && seen->operand_b.value_is_right;
-    } else {
-        path->is_right = path->is_right && seen->operand_a.load.thread >= 0 && seen->operand_b.load.thread >= 0;
-    }
+    path->is_right = *c_at(e, path->row, path->column) == round_to_bf16((double)(A_VALUE * B_VALUE)) &&
+                     (path->accumulators > 0 ? seen->operand_a.found && seen->operand_b.found
+                                             : seen->operand_a.load.thread >= 0 && seen->operand_b.load.thread >= 0);
+    return status;
+}
+
+/* A run in which that accumulator of the CTA's is marked: the mark has to arrive in C. */
+static GemmStatus check_mark(Explanation *e, ElementPath *path) {
+    static ModelObserver kept;
+    kept = *e->seen;
+    forget(e, e->seen);
+    e->seen->cta = path->cta;
+    e->seen->thread = path->thread;
+    e->seen->index = path->index;
+    e->seen->mark = A_VALUE;
+    GemmStatus status = run_cluster(e, path, 1);
+    path->is_right = path->is_right && *c_at(e, path->row, path->column) == round_to_bf16((double)A_VALUE);
+    *e->seen = kept;
     return status;
 }
 
@@ -270,14 +255,12 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     path->k = k;
     GEMM_TRY(find_kernel(e, row, column));
     path->cta = e->seen->stored.cta;
-    path->thread = e->seen->stored.thread; /* it holds the element itself if there are no accumulators to number */
+    path->thread = e->seen->stored.thread; /* it holds the element itself if there are no accumulators */
     path->low = e->seen->low;
     path->high = e->seen->high;
     path->accumulators = model_accumulators(e->seen);
-    if (path->accumulators > 0) {
-        GEMM_TRY(find_accumulator(e, path));
-    }
     GEMM_TRY(trace(e, path));
+    GEMM_TRY(path->accumulators > 0 ? check_mark(e, path) : GEMM_OK);
     if (!path->is_right) {
         return gemm_fails(NULL, GEMM_WRONG,
                           "%s: the path of C[%d][%d] at k = %d was not found: --explain-element follows an accumulator "
@@ -295,44 +278,6 @@ static void print_place(ModelPlace place) {
     char text[256];
     const char *slash = strrchr(model_place_text(place, text, sizeof text), '/');
     printf(" (%s)", slash ? slash + 1 : text);
-}
-
-/* The constants of the chapter's source, whose file the debug information names. Returns how many. */
-static int constants_of(const Explanation *e, ModelConstant constant[MAX_CONSTANTS]) {
-    char file[TEXT];
-    snprintf(file, sizeof file, "beyond/%s/%s.cu", e->chapter->name, e->chapter->name);
-    int count = model_constants(file + strlen("beyond/"), constant, MAX_CONSTANTS);
-    return count > 0 ? count : model_constants(file, constant, MAX_CONSTANTS);
-}
-
-static void print_constants(const Explanation *e) {
-    ModelConstant constant[MAX_CONSTANTS];
-    char text[TEXT];
-    int count = constants_of(e, constant);
-    int column = 0;
-    for (int i = 0; i < count; i++) {
-        if (strstr(constant[i].name, "_params_bytes")) {
-            continue; /* of the launch, not of the lesson */
-        }
-        int length = snprintf(text, sizeof text, "%s %lld", constant[i].name, (long long)constant[i].value);
-        if (column == 0 || column + length > 118) {
-            printf("%s", column == 0 ? "constants  " : "\n           ");
-            column = 11;
-        }
-        column += printf("%s%s", column > 11 ? "   " : "", text);
-    }
-    printf("%s", column ? "\n" : "");
-}
-
-static int constant_of(const Explanation *e, const char *name) {
-    ModelConstant constant[MAX_CONSTANTS];
-    int count = constants_of(e, constant);
-    for (int i = 0; i < count; i++) {
-        if (strcmp(constant[i].name, name) == 0) {
-            return (int)constant[i].value;
-        }
-    }
-    return 0;
 }
 
 /* Registers a thread of the kernel gets at launch, by the report that ptxas left when the program was built; 0 and the
@@ -388,7 +333,7 @@ static int print_resources(const Explanation *e) {
     ModelObserver *seen = e->seen;
     char why[TEXT];
     qsort(seen->registers, (size_t)seen->register_changes, sizeof *seen->registers, compare_registers);
-    int registers = ptxas_registers(e, why, sizeof why), asked = constant_of(e, "CTAS_PER_SM");
+    int registers = ptxas_registers(e, why, sizeof why), asked = l->ctas_per_sm;
     if (registers > 0) {
         printf("registers  %d a thread at launch, by the report of ptxas: %d of an SM's %d\n", registers,
                (registers + 7) / 8 * 8 * l->block, SM_REGISTERS);
@@ -408,7 +353,7 @@ static int print_resources(const Explanation *e) {
         int by_registers = SM_REGISTERS / ((registers + 7) / 8 * 8 * l->block);
         ctas = min_int(ctas, by_registers);
         printf(", %d by their registers", by_registers);
-    } else if (asked > 0) {
+    } else if (asked > 1) {
         ctas = min_int(ctas, asked);
         printf("; __launch_bounds__ asks ptxas for registers that let %d in", asked);
     }
@@ -694,7 +639,6 @@ static GemmStatus print_kernel(Explanation *e) {
         printf(", in clusters of %d", l->cluster);
     }
     printf("\n");
-    print_constants(e);
     /* One CTA, with enough k-tiles to go once around the ring; a persistent one not through all of its tiles. */
     forget(e, e->seen);
     e->seen->stop_at_tile = SHORT_K_TILES;
@@ -773,9 +717,6 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
     print_thread("held by    ", path.cta, path.thread);
     if (path.accumulators > 0) {
         printf(", accumulator %d of 0 to %d\n", path.index, path.accumulators - 1);
-        printf(
-            "           found by numbering the accumulators of CTA %d: these are the numbers that C[%d][%d] received\n",
-            path.cta, path.row, path.column);
         printf("product    %s m%dn%dk16", seen->n == 8 ? "mma.sync" : "wgmma", seen->n == 8 ? 16 : WGMMA_M, seen->n);
         print_place(seen->product_place);
         printf(": row %d, column %d of D; number %d of its tile", seen->row, seen->column, seen->product_number);

@@ -31,8 +31,8 @@ typedef struct {
     int index, accumulators; /* which of the thread's accumulators; 0 of 0 in a kernel without mma.sync and wgmma */
     size_t low, high;        /* for another run that looks at the same accumulator: ModelObserver */
     int tile;                /* of this warp, from 0 */
-    int is_right; /* with only A[row][k] and B[column][k] not 0, this accumulator and C[row][column] are their
-                                product, and both operands were where the rest says */
+    int is_right; /* with only A[row][k] and B[column][k] not 0, C[row][column] is their product, and both operands were
+                                where the rest says; what this accumulator holds arrives in C[row][column] */
 } ElementPath;
 
 /* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records

@@ -1,5 +1,5 @@
-/* model_explain.h - what a launch sets up, written down as the model sees it happen, and experiments that find the path
- * of one element of C. For --explain (common/harness/explain.c) and its test.
+/* model_explain.h - what a launch sets up, written down as the model sees it happen, and the path of one element of C.
+ * For --explain (common/harness/explain.c) and its test.
  *
  * Nothing here repeats what a chapter means to do: the facts are the arguments of the calls that it makes, and where an
  * element lies is read off from what it does to that element. */
@@ -92,8 +92,7 @@ typedef struct {
 typedef struct {
     int found;
     uint32_t offset;    /* of the element in its CTA's shared memory */
-    int value_is_right; /* the two bytes there are those that were put into the matrix */
-    const char *writer; /* "TMA load", "cp.async", "store": what had written them */
+    const char *writer; /* "TMA load", "cp.async", "store": what had written it */
     Doer written;
     /* mma.sync: the ldmatrix that read it, whose address it was, and the lane, register and half that received it. */
     ModelPlace ldmatrix;
@@ -104,32 +103,24 @@ typedef struct {
     Doer load;
 } OperandFact;
 
-/* What to do to the accumulators of mma.sync and wgmma after every product. */
-typedef enum {
-    NUMBER_NOT,
-    NUMBER_INDEX,       /* each becomes its index among the thread's accumulators, plus 1 */
-    NUMBER_THREAD_LOW,  /* ... the low 8 bits of its thread's number in the CTA, plus 1 */
-    NUMBER_THREAD_HIGH, /* ... the others, plus 1 */
-} Numbering;
-
 typedef struct ModelObserver {
     /* Set by the caller. */
     const void *a, *b; /* matrices; rows are this many bytes apart: */
     size_t a_row, b_row;
     int a_rows, b_rows;
-    Numbering number;
     int stop_when_stored; /* the launch ends when C[R][C] has been written: the rest of it does not matter */
     int stop_at_tile;     /* the launch ends when all CTAs of a cluster have begun this tile of theirs; 0: at its end */
-    /* The element (c_at: its address), the elements of A and B that are traced and what they hold, and, once known, who
-     * holds the accumulator. thread < 0: not known. */
+    /* The element (c_at: its address). The elements of A and B that are traced and what they hold, where all others of
+     * A and B are 0; a_at NULL: none. The accumulator: its CTA, thread and number; thread < 0: to be found. */
     const void *a_at, *b_at, *c_at;
     uint16_t a_value, b_value;
     int cta, thread, index;
+    float mark; /* that accumulator becomes this after every product, and all others 1; 0: they stay as they are */
 
     /* The last launch, and how many there were. */
     int launches;
     const char *kernel;
-    int grid, block, cluster, shared_bytes;
+    int grid, block, cluster, shared_bytes, ctas_per_sm;
     const char *shared_file, *shared_type, *shared_variable; /* NULL: it has none */
     TensorMap map[FACT_MAPS];
     int maps;
@@ -150,7 +141,7 @@ typedef struct ModelObserver {
     TileFact tile[FACT_TILES];
     int tiles;
     /* Distance in bytes from the top of the stack to the lowest accumulator and past the highest one, of all threads;
-     * 0: no product was seen. Given for a launch that numbers or traces accumulators, otherwise found. */
+     * 0: no product was seen. Given for a launch that looks at an accumulator, or for one, otherwise found. */
     size_t low, high;
 
     /* The traced element. */
@@ -164,7 +155,7 @@ typedef struct ModelObserver {
     uint32_t store_offset; /* ... here in shared memory, */
     Doer packed;           /* ... where this thread's stmatrix or store put it */
     const char *packer;
-    /* The accumulator after its tile's last product, for every tile. */
+    /* The accumulator after its tile's last product, for every tile from the traced product's on. */
     float value[FACT_VALUES];
     int values;
 } ModelObserver;
@@ -183,13 +174,6 @@ typedef struct {
 } ModelMember;
 /* Fills in up to `most`; returns how many there are, 0 if the debug information lacks them. *size: of the struct. */
 int model_shared_members(const ModelObserver *seen, ModelMember *list, int most, uint64_t *size);
-
-/* The constants (enumerators of enums without a name) of a source file, as the compiler computed them. */
-typedef struct {
-    char name[32];
-    int64_t value;
-} ModelConstant;
-int model_constants(const char *file, ModelConstant *list, int most);
 
 /* The index of the accumulator at v of the wgmma or mma.sync that begins at `d` is counted from the thread's lowest:
  * high - low over sizeof(float) of them. */

@@ -11,22 +11,17 @@
 
 enum {
     TAG_ARRAY = 0x01,
-    TAG_ENUM = 0x04,
     TAG_MEMBER = 0x0d,
     TAG_STRUCT = 0x13,
     TAG_TYPEDEF = 0x16,
     TAG_SUBRANGE = 0x21,
     TAG_CONST = 0x26,
-    TAG_ENUMERATOR = 0x28,
-    TAG_VARIABLE = 0x34,
     TAG_VOLATILE = 0x35,
     AT_NAME = 0x03,
     AT_SIZE = 0x0b,
-    AT_CONST_VALUE = 0x1c,
     AT_UPPER_BOUND = 0x2f,
     AT_COUNT = 0x37,
     AT_MEMBER_LOCATION = 0x38,
-    AT_FILE = 0x3a,
     AT_TYPE = 0x49,
     MAX_DIMENSIONS = 6,
 };
@@ -42,7 +37,6 @@ typedef struct {
     int children;
     const char *name;
     uint64_t size, extent, location, type; /* type: distance from the unit's begin; 0: none */
-    uint64_t file, value;
     const uint8_t *at, *next;
 } Entry;
 
@@ -88,8 +82,6 @@ static Entry read_entry(const Unit *unit, const uint8_t *at) {
             case AT_COUNT: entry.extent = value; break;           /* clang */
             case AT_MEMBER_LOCATION: entry.location = value; break;
             case AT_TYPE: entry.type = value; break;
-            case AT_FILE: entry.file = value; break;
-            case AT_CONST_VALUE: entry.value = value; break;
             default: break;
             }
         }
@@ -258,31 +250,6 @@ int layout_members(const char *file, const char *type, ModelMember *list, int mo
             type_text(&unit, member.type, list[count].type, sizeof list[count].type);
             list[count].offset = member.location;
             list[count++].bytes = type_size(&unit, member.type);
-        }
-    }
-    return count;
-}
-
-/* The number of the source file itself: where the chapter's record is declared. */
-static uint64_t own_file(const Unit *unit, const Entry *root) {
-    for (Entry entry = NO_CHILD; next_child(unit, root, &entry);) {
-        if (entry.tag == TAG_VARIABLE && strncmp(entry.name, "model_chapter_", 14) == 0) {
-            return entry.file;
-        }
-    }
-    return 0;
-}
-
-int model_constants(const char *file, ModelConstant *list, int most) {
-    Unit unit;
-    int count = 0;
-    Entry root = find_unit(file, &unit);
-    uint64_t own = own_file(&unit, &root);
-    for (Entry entry = NO_CHILD; next_child(&unit, &root, &entry);) {
-        int wanted = entry.tag == TAG_ENUM && entry.file == own && entry.name[0] == '\0';
-        for (Entry constant = NO_CHILD; wanted && count < most && next_child(&unit, &entry, &constant);) {
-            snprintf(list[count].name, sizeof list[count].name, "%s", constant.name);
-            list[count++].value = (int64_t)constant.value;
         }
     }
     return count;

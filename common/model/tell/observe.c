@@ -19,6 +19,7 @@ ON(observe, LAUNCH_BEGIN) {
     seen->block = device.launch->block;
     seen->cluster = device.launch->cluster_size;
     seen->shared_bytes = device.launch->shared_bytes;
+    seen->ctas_per_sm = device.launch->ctas_per_sm;
 }
 
 ON(observe, TENSOR_MAP) {
@@ -232,12 +233,8 @@ static const char *writer_of(const Cta *cta, uint32_t offset, Doer *who) {
     return access_name[write.kind];
 }
 
-static void look_at(OperandFact *operand, const Cta *cta, uint32_t offset, const void *now, uint16_t expected) {
-    uint16_t value;
-    memcpy(&value, now, sizeof value);
-    operand->found = 1;
-    operand->offset = offset;
-    operand->value_is_right = value == expected;
+static void look_at(OperandFact *operand, const Cta *cta, uint32_t offset) {
+    *operand = (OperandFact){.found = 1, .offset = offset};
     operand->writer = writer_of(cta, offset, &operand->written);
 }
 
@@ -285,162 +282,118 @@ static size_t depth_of(const Thread *t, const float *d) {
     return (size_t)(t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id) - (const uint8_t *)d);
 }
 
+/* The thread has these accumulators. */
 static void measure(const Thread *t, const float *d, int count) {
     size_t low = depth_of(t, d), high = low - (size_t)count * sizeof *d;
-    if (seen->number != NUMBER_NOT || seen->thread >= 0) {
-        return; /* given */
+    if (seen->a_at == NULL && seen->thread < 0) { /* otherwise they are given */
+        seen->high = seen->low == 0 || high < seen->high ? high : seen->high;
+        seen->low = low > seen->low ? low : seen->low;
     }
-    seen->high = seen->low == 0 || high < seen->high ? high : seen->high;
-    seen->low = low > seen->low ? low : seen->low;
 }
 
 static int index_of(const Thread *t, const float *d) { return (int)((seen->low - depth_of(t, d)) / sizeof *d); }
 
-static float number_of(const Thread *t, int index) {
-    int number = seen->number == NUMBER_INDEX ? index : seen->number == NUMBER_THREAD_LOW ? t->id % 256 : t->id / 256;
-    return (float)(number + 1);
-}
-
-static int is_held_by(const Thread *t) { return seen->thread == t->id && seen->cta == t->cta->block; }
-
-static void keep_value(int tile, float value) {
-    if (tile >= 0 && tile < FACT_VALUES) {
-        seen->value[tile] = value;
+/* A product has left this value in accumulator v of the thread's at d. */
+static void look(const Thread *t, const float *d, int v, float *value, int tile) {
+    const int is_mine = seen->thread == t->id && seen->cta == t->cta->block && index_of(t, d) + v == seen->index;
+    if (is_mine && tile < FACT_VALUES) {
+        seen->value[tile] = *value;
         seen->values = tile + 1;
     }
+    *value = seen->mark == 0 ? *value : is_mine ? seen->mark : 1;
+}
+
+/* In the CTA whose products are traced, or one of whose accumulators is looked at. */
+static struct {
+    uint32_t launch;
+    /* By warp, of A and of B: lane 0's register that an ldmatrix has filled with the traced element; NULL: none. */
+    struct {
+        const uint32_t *r;
+        OperandFact operand;
+    } got[WARP_LIMIT][2];
+    int mma[WARP_LIMIT][128]; /* products, by lane 0's accumulators */
+    struct {
+        int products, tiles; /* of the tile in progress; so far */
+    } wgmma[WARPGROUP_LIMIT][ACCUMULATOR_TILES];
+} watch;
+
+static int is_watched(const Cta *cta) {
+    if (watch.launch != device.sets) {
+        memset(&watch, 0, sizeof watch);
+        watch.launch = device.sets;
+    }
+    return seen->cta == cta->block && (seen->a_at != NULL || seen->thread >= 0);
+}
+
+static int holds(const void *p, uint16_t value) { return memcmp(p, &value, sizeof value) == 0; }
+
+/* Are these the operands of the product? Where a kernel has copies of an edge row in the rows after it, that row is the
+ * first of them in shared memory. */
+static int takes(const OperandFact *a, const OperandFact *b) {
+    const int first =
+        !seen->operand_a.found || (a->offset <= seen->operand_a.offset && b->offset <= seen->operand_b.offset);
+    if (a->found && b->found && first) {
+        seen->operand_a = *a;
+        seen->operand_b = *b;
+    }
+    return a->found && b->found && first;
+}
+
+/* The product adds to D(row, column), accumulator v of the thread's at d. */
+static void note_product(const Thread *t, const float *d, int v, int row, int column, int n, Site site) {
+    seen->thread = t->id;
+    seen->index = index_of(t, d) + v;
+    seen->row = row;
+    seen->column = column;
+    seen->n = n;
+    seen->product_place = site;
 }
 
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
-enum { FRAGMENTS = 64 };
-
-/* The last ldmatrix of the watched warp into these registers. */
-typedef struct {
-    const uint32_t *r0; /* lane 0's */
-    Site site;
-    uint32_t offset[WARP_SIZE]; /* of the lanes' rows */
-    uint8_t data[WARP_SIZE][CHUNK_BYTES];
-    OperandFact written[WARP_SIZE];
-} Fragment;
-
-static struct {
-    uint32_t launch;
-    Fragment fragment[FRAGMENTS];
-    int count;
-    int mma; /* products of the watched accumulator */
-} watch;
-
-static int is_watched(const Warp *w) {
-    if (seen->thread / WARP_SIZE != w->id || seen->cta != w->cta->block || seen->thread < 0) {
-        return 0;
-    }
-    if (watch.launch != device.sets) {
-        watch.launch = device.sets;
-        watch.count = watch.mma = 0;
-    }
-    return 1;
-}
-
 ON(observe, WARP_ACCESS) {
-    if (e->access != ACCESS_LDMATRIX || e->transposes || !is_watched(w)) {
-        return;
-    }
-    int i = 0;
-    while (i < watch.count && watch.fragment[i].r0 != e->registers[0]) {
-        i++;
-    }
-    if (i == FRAGMENTS) {
-        return;
-    }
-    watch.count = i == watch.count ? i + 1 : watch.count;
-    Fragment *fragment = &watch.fragment[i];
-    fragment->r0 = e->registers[0];
-    fragment->site = e->site;
-    for (int lane = 0; lane < WARP_SIZE; lane++) {
-        fragment->offset[lane] = shared_offset(w->cta, e->rows[lane]);
-        memcpy(fragment->data[lane], e->rows[lane], CHUNK_BYTES);
-        fragment->written[lane].writer = writer_of(w->cta, fragment->offset[lane], &fragment->written[lane].written);
-    }
-}
-
-/* Half of a register of a lane, and the k that it holds. */
-typedef struct {
-    int lane, reg, half, k;
-} Half;
-
-/* Where ldmatrix took an operand's element from; r0: lane 0's registers of the operand. */
-static void find_fragment(OperandFact *operand, const Warp *w, const uint32_t *r0, Half at, uint16_t expected) {
-    const uint32_t *r = r0 + at.reg;
-    for (int i = 0; i < watch.count; i++) {
-        const Fragment *fragment = &watch.fragment[i];
-        if (r < fragment->r0 || r >= fragment->r0 + 4) {
-            continue;
-        }
-        int address_lane = ldmatrix_address_lane((int)(r - fragment->r0), ldmatrix_row(at.lane));
-        int byte = 2 * (ldmatrix_column(at.lane) + at.half);
-        look_at(operand, w->cta, fragment->offset[address_lane] + (uint32_t)byte, &fragment->data[address_lane][byte],
-                expected);
-        operand->writer = fragment->written[address_lane].writer;
-        operand->written = fragment->written[address_lane].written;
-        operand->ldmatrix = fragment->site;
-        operand->address_lane = address_lane;
-        operand->lane = at.lane;
-        operand->reg = at.reg;
-        operand->half = at.half;
-    }
-}
-
-/* Where row `row` of an operand (of B: column) has the value in one of its 16 k; k -1: nowhere. */
-static Half find_half(const uint32_t *const r[WARP_SIZE], int registers, int (*row_of)(int, int), int (*k_of)(int, int),
-                      int row, uint16_t value) {
-    for (int i = 0; i < WARP_SIZE * registers * 2; i++) {
-        Half at = {i / 2 % WARP_SIZE, i / 2 / WARP_SIZE, i % 2, k_of(i / 2 % WARP_SIZE, i / 2 / WARP_SIZE) + i % 2};
-        if (row_of(at.lane, at.reg) == row && (uint16_t)(r[at.lane][at.reg] >> 16 * at.half) == value) {
-            return at;
+    for (int of = 0; of < 2 && e->access == ACCESS_LDMATRIX && !e->transposes && seen->a_at != NULL; of++) {
+        for (int i = 0; i < WARP_SIZE * 8 && is_watched(w->cta); i++) {
+            const int lane = i / 8, x = i % 8; /* who gives the row's address, and which half it is */
+            const uint16_t *p = (const uint16_t *)e->rows[lane] + x;
+            const uint32_t **r = &watch.got[w->id][of].r, offset = shared_offset(w->cta, p);
+            OperandFact *operand = &watch.got[w->id][of].operand;
+            if (holds(p, of == 0 ? seen->a_value : seen->b_value) && (*r == NULL || offset < operand->offset)) {
+                look_at(operand, w->cta, offset);
+                operand->ldmatrix = e->site;
+                operand->address_lane = lane;
+                operand->lane = lane % 8 * 4 + x / 2;
+                operand->half = x % 2;
+                *r = e->registers[0] + lane / 8;
+            }
         }
     }
-    return (Half){0, 0, 0, -1};
 }
 
-static int b_column(int lane, int r) {
-    (void)r;
-    return mma_b_column(lane);
-}
-
-/* If this product multiplies the traced elements into the watched accumulator d[v] of `lane`: notes how. */
-static void trace_mma(const Warp *w, int lane, int v, const uint32_t *const a[WARP_SIZE],
-                      const uint32_t *const b[WARP_SIZE], Site site) {
-    int row = mma_d_row(lane, v), column = mma_d_column(lane, v);
-    Half from_a = find_half(a, 4, mma_a_row, mma_a_k, row, seen->a_value);
-    Half from_b = find_half(b, 2, b_column, mma_b_k, column, seen->b_value);
-    if (seen->a_at != NULL && from_a.k >= 0 && from_a.k == from_b.k) {
-        find_fragment(&seen->operand_a, w, a[0], from_a, seen->a_value);
-        find_fragment(&seen->operand_b, w, b[0], from_b, seen->b_value);
-        seen->row = row;
-        seen->column = column;
-        seen->n = 8;
-        seen->product_number = watch.mma;
-        seen->product_place = site;
-    }
+/* What the warp has got of an operand, found if that is in these registers, by lane. */
+static OperandFact operand_in(const Warp *w, int of, const uint32_t *const *r, int registers, uint16_t value) {
+    OperandFact operand = watch.got[w->id][of].operand;
+    const uintptr_t at = ((uintptr_t)watch.got[w->id][of].r - (uintptr_t)r[0]) / sizeof **r;
+    operand.reg = at < (uintptr_t)registers ? (int)at : 0;
+    operand.found &= at < (uintptr_t)registers && (uint16_t)(r[operand.lane][at] >> 16 * operand.half) == value;
+    return operand;
 }
 
 ON(observe, MMA_DONE) {
+    int *number = &watch.mma[w->id][(uintptr_t)e->d[0] / 16 % 128];
+    if (is_watched(w->cta) && e->type == MATRIX_BF16) {
+        const OperandFact a = operand_in(w, 0, e->a, 4, seen->a_value), b = operand_in(w, 1, e->b, 2, seen->b_value);
+        const int row = mma_a_row(a.lane, a.reg), column = mma_b_column(b.lane), lane = row % 8 * 4 + column / 2;
+        if (takes(&a, &b)) {
+            note_product(&w->thread[lane], e->d[lane], row / 8 * 2 + column % 2, row, column, 8, e->site);
+            seen->product_number = *number;
+        }
+        ++*number;
+    }
     for (int lane = 0; lane < WARP_SIZE; lane++) {
-        const Thread *t = &w->thread[lane];
-        float *d = e->d[lane];
-        measure(t, d, 4);
-        int first = index_of(t, d);
+        measure(&w->thread[lane], e->d[lane], 4);
         for (int v = 0; v < 4; v++) {
-            if (seen->number != NUMBER_NOT) {
-                d[v] = number_of(t, first + v);
-            }
-            if (is_held_by(t) && first + v == seen->index && is_watched(w)) {
-                if (e->type == MATRIX_BF16) {
-                    trace_mma(w, lane, v, e->a, e->b, e->site);
-                }
-                keep_value(0, d[v]);
-                watch.mma++;
-            }
+            look(&w->thread[lane], e->d[lane], v, &e->d[lane][v], 0);
         }
     }
 }
@@ -455,54 +408,45 @@ ON(observe, WGMMA_ISSUED) {
     NOTE(seen->product, seen->products, FACT_PRODUCTS, fact, offsetof(ProductFact, type));
 }
 
-/* The element's two bytes in shared memory, by the descriptor; NULL if the traced value is not there. */
-static const uint8_t *element_at(const Cta *cta, uint64_t bits, int mn_major, int row, int k, uint16_t value) {
-    WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
-    const uint8_t *p = cta->shared + (wgmma_element_address(&descriptor, mn_major, row, k) - SHARED_RESERVED);
-    return memcmp(p, &value, sizeof value) == 0 ? p : NULL;
-}
-
-static void trace_product(const Warpgroup *g, const Product *product) {
-    const Cta *cta = g->cta;
-    for (int k = 0; k < MATRIX_K && !product->rs; k++) {
-        const uint8_t *a = element_at(cta, product->a, product->a_major, seen->row, k, seen->a_value);
-        const uint8_t *b = element_at(cta, product->b, product->b_major, seen->column, k, seen->b_value);
-        if (a != NULL && b != NULL) {
-            look_at(&seen->operand_a, cta, (uint32_t)(a - cta->shared), a, seen->a_value);
-            look_at(&seen->operand_b, cta, (uint32_t)(b - cta->shared), b, seen->b_value);
-            seen->operand_a.descriptor = product->a;
-            seen->operand_b.descriptor = product->b;
-            seen->product_number = watch.mma;
-            seen->tile_number = seen->values - 1;
-            seen->product_place = product->site;
+/* The traced element in this row of an operand, by its descriptor, if it is there. */
+static OperandFact operand_at(const Cta *cta, uint64_t bits, int mn_major, int row, uint16_t value) {
+    const WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
+    OperandFact operand = {.found = 0};
+    for (int k = 0; k < MATRIX_K; k++) {
+        const uint32_t offset = wgmma_element_address(&descriptor, mn_major, row, k) - SHARED_RESERVED;
+        if (holds(cta->shared + offset, value)) {
+            look_at(&operand, cta, offset);
+            operand.descriptor = bits;
         }
     }
+    return operand;
 }
 
 ON(observe, WGMMA_DONE) {
     const Warpgroup *g = e->warpgroup;
     const Product *product = e->product;
-    AccumulatorTile *tile = product->tile;
+    const AccumulatorTile *tile = product->tile;
+    const int watched = is_watched(g->cta), of_bf16 = product->type == MATRIX_BF16 && !product->rs;
+    int *products = &watch.wgmma[g->id][tile - g->products->tile].products;
+    int *tiles = &watch.wgmma[g->id][tile - g->products->tile].tiles;
+    *products = watched && product->accumulate ? *products + 1 : 0;
+    *tiles += watched && !product->accumulate;
     for (int i = 0; i < WARPGROUP_SIZE; i++) {
         const Thread *t = &g->cta->thread[g->id * WARPGROUP_SIZE + i];
         measure(t, tile->d[i], tile->n / 2);
-        int first = index_of(t, tile->d[i]);
-        for (int v = 0; v < tile->n / 2 && seen->number != NUMBER_NOT; v++) {
-            tile->tile[wgmma_accumulator_row(i, v) * tile->n + wgmma_accumulator_column(i, v)] =
-                number_of(t, first + v);
-        }
-        int v = seen->index - first;
-        if (is_held_by(t) && v >= 0 && v < tile->n / 2 && is_watched(t->warp)) {
-            int row = wgmma_accumulator_row(i, v), column = wgmma_accumulator_column(i, v);
-            watch.mma = product->accumulate ? watch.mma + 1 : 0;
-            seen->values += !product->accumulate;
-            keep_value(seen->values - 1, tile->tile[row * tile->n + column]);
-            if (seen->a_at != NULL && !seen->operand_a.found && product->type == MATRIX_BF16) {
-                seen->row = row;
-                seen->column = column;
-                seen->n = tile->n;
-                trace_product(g, product);
+        for (int v = 0; (watched || seen->mark != 0) && v < tile->n / 2; v++) {
+            const int row = wgmma_accumulator_row(i, v), column = wgmma_accumulator_column(i, v);
+            float *value = &tile->tile[row * tile->n + column];
+            if (watched && of_bf16 && seen->a_at != NULL && *value != 0) { /* all other sums are 0 */
+                const OperandFact a = operand_at(g->cta, product->a, product->a_major, row, seen->a_value),
+                                  b = operand_at(g->cta, product->b, product->b_major, column, seen->b_value);
+                if (takes(&a, &b)) {
+                    note_product(t, tile->d[i], v, row, column, tile->n, product->site);
+                    seen->product_number = *products;
+                    seen->tile_number = *tiles - 1;
+                }
             }
+            look(t, tile->d[i], v, value, *tiles - 1);
         }
     }
 }
