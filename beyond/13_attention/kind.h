@@ -109,13 +109,56 @@ HOST_DEVICE double attention_allowed(const Attention *a, double size, double squ
     return (0x1p-4 + 0x1p-13 * (a->keys / 32.0 + 3 * sqrt((double)a->keys)) + error) * random + 0x1p-18 * values;
 }
 
-/* Writes the expected value and the tolerance of an lse. */
-HOST_DEVICE void attention_lse(const Attention *a, int batch, int head, int query, double largest, double sum,
-                               double score_size) {
-    float *out = a->lse + 2 * (((size_t)batch * (size_t)a->heads + (size_t)head) * (size_t)a->queries + (size_t)query);
-    double logarithm = sum > 0 ? largest + log(sum) : -INFINITY;
-    out[0] = (float)logarithm;
-    out[1] = (float)(attention_weight_error(a, score_size) + (sum > 0 ? 0x1p-22 * fabs(logarithm) : 0));
+/* Waits for all threads of the CTA; on the host there is only one. */
+HOST_DEVICE void attention_barrier(void) {
+#ifdef __CUDA_ARCH__
+    __syncthreads();
+#endif
+}
+
+/* The reference of one head of one query, by `threads` threads of a CTA or by the host's one. weight: memory that these
+ * threads share, [2][keys]: a weight for each key, and the size of its score. */
+HOST_DEVICE void attention_row(const ReferencePart *part, int row, int head, int thread, int threads, double *weight,
+                               double *expected, float *magnitude) {
+    const Attention *a = attention_in(&part->operands);
+    int batch = row / a->queries, query = row % a->queries, first = first_key_seen(a, query);
+    int keys = keys_seen(a, query);
+    double largest = -INFINITY, score_size = 0, *size_of = weight + a->keys;
+    attention_barrier(); /* all threads have finished with the previous row's weights */
+    for (int key = first + thread; key < keys; key += threads) {
+        weight[key] = attention_score(&part->operands, batch, head, query, key, &size_of[key]);
+    }
+    attention_barrier();
+    for (int key = first; key < keys; key++) {
+        largest = fmax(largest, weight[key]);
+        score_size = fmax(score_size, size_of[key]);
+    }
+    attention_barrier(); /* all threads have read the scores; the weights may overwrite them */
+    for (int key = first + thread; key < keys; key += threads) {
+        weight[key] = exp(weight[key] - largest);
+    }
+    attention_barrier();
+    for (int column = thread; column < a->head_size; column += threads) {
+        double sum = 0, value = 0, size = 0, squares = 0, values = 0;
+        for (int key = first; key < keys; key++) {
+            double v = attention_v(&part->operands, batch, head, key, column), share = weight[key] * v;
+            sum += weight[key];
+            value += share;
+            size += fabs(share);
+            squares += share * share;
+            values += fabs(v);
+        }
+        size_t at = (size_t)row * (size_t)part->gemm.n + (size_t)(head * a->head_size + column);
+        double all = sum > 0 ? sum : 1; /* a query may see no key */
+        expected[at] = value / all;
+        magnitude[at] = (float)attention_allowed(a, size / all, squares / (all * all), values / all, score_size);
+        if (column == 0) { /* the logarithm of the sum, and its tolerance */
+            float *lse = a->lse + 2 * ((row - query) * (size_t)a->heads + (size_t)head * (size_t)a->queries + query);
+            double logarithm = sum > 0 ? largest + log(sum) : -INFINITY;
+            lse[0] = (float)logarithm;
+            lse[1] = (float)(attention_weight_error(a, score_size) + (sum > 0 ? 0x1p-22 * fabs(logarithm) : 0));
+        }
+    }
 }
 
 #endif
