@@ -3,7 +3,7 @@
 
 /* The share that a draw gives an expert: 0 to 15, and nothing for one in four. */
 static int share_of_expert(uint64_t seed, int expert) {
-    uint64_t draw = draw_of(seed, OPERAND_FIRST_ROW, (uint64_t)expert);
+    uint64_t draw = draw_of(stream_of(seed, OPERAND_FIRST_ROW), (uint64_t)expert);
     return draw & 3 ? 1 + (int)(draw >> 8 & 15) : 0;
 }
 

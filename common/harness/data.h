@@ -14,8 +14,6 @@ typedef enum {
     DATA_KINDS,
 } DataKind;
 
-typedef enum { MATRIX_A, MATRIX_B } MatrixId;
-
 enum {
     INTEGER_LIMIT = 4,
     /* A sum of K products of at most 4 * 4 stays below 2^24 in size, whatever the order, while K * 16 < 2^24: then
@@ -71,25 +69,23 @@ HOST_DEVICE bf16 round_to_bf16(double value) {
     return (bf16)(sign | ((bits >> 45) - ((uint64_t)(1023 - 127) << 7))); /* from double's exponent bias to bf16's */
 }
 
-/* Element `index` (row * columns + column, without padding) of a matrix. */
-HOST_DEVICE bf16 data_element(DataKind kind, uint64_t seed, MatrixId matrix, uint64_t index) {
-    const uint64_t golden = 0x9e3779b97f4a7c15u;
-    uint64_t start = mix64(seed * 2 + (uint64_t)matrix + golden);
-    if (kind == DATA_ZEROS) {
-        return 0;
-    }
-    if (kind == DATA_INTEGERS) {
-        uint64_t draw = mix64(start + (index + 1) * golden);
-        return round_to_bf16((double)((int)((draw >> 32) * (2 * INTEGER_LIMIT + 1) >> 32) - INTEGER_LIMIT));
-    }
-    /* The sum of twelve uniform numbers in [0, 1) has variance 1 and is close to normal up to 3 sigma; it ends at 6. In
-     * 16-bit integers it is exact, which the logarithm of Box and Muller would not be on two machines. */
+/* Number `index` of a stream of random numbers, and what is made of it: an integer from `least` to `most`; or a number
+ * of mean 0 and variance 1, up to 6 in size. That is a sum of twelve uniform numbers: in 16-bit integers it is exact,
+ * which the logarithm of Box and Muller would not be on two machines. */
+#define GOLDEN 0x9e3779b97f4a7c15u
+HOST_DEVICE uint64_t draw_of(uint64_t stream, uint64_t index) { return mix64(stream + (index + 1) * GOLDEN); }
+
+HOST_DEVICE int draw_between(uint64_t stream, uint64_t index, int least, int most) {
+    return least + (int)((draw_of(stream, index) >> 32) * (uint64_t)(most - least + 1) >> 32);
+}
+
+HOST_DEVICE double draw_normal(uint64_t stream, uint64_t index) {
     int sum = 0;
-    for (int word = 0; word < 3; word++) {
-        uint64_t draw = mix64(start + (index * 3 + (uint64_t)word + 1) * golden);
+    for (uint64_t word = 0; word < 3; word++) {
+        uint64_t draw = draw_of(stream, index * 3 + word);
         sum += (int)(draw & 0xffff) + (int)(draw >> 16 & 0xffff) + (int)(draw >> 32 & 0xffff) + (int)(draw >> 48);
     }
-    return round_to_bf16((sum - 12 * 65535 / 2) / 65536.0);
+    return (sum - 12 * 65535 / 2) / 65536.0;
 }
 
 #endif

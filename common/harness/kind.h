@@ -65,38 +65,22 @@ HOST_DEVICE uint32_t float_bits(float value) {
     return bits;
 }
 
-/* The index-th number with seed, of a stream that is no other operand's. */
-HOST_DEVICE uint64_t draw_of(uint64_t seed, OperandId id, uint64_t index) {
-    const uint64_t golden = 0x9e3779b97f4a7c15u;
-    uint64_t start = mix64(mix64(seed + golden) + (uint64_t)id * golden);
-    return mix64(start + (index + 1) * golden);
-}
-
-/* Of mean 0, and the same on every machine (data.h); up to 6 times sigma. */
-HOST_DEVICE double draw_normal(const DataSource *s, OperandId id, uint64_t index) {
-    int sum = 0;
-    for (uint64_t word = 0; word < 3; word++) {
-        uint64_t draw = draw_of(s->seed, id, index * 3 + word);
-        sum += (int)(draw & 0xffff) + (int)(draw >> 16 & 0xffff) + (int)(draw >> 32 & 0xffff) + (int)(draw >> 48);
-    }
-    return (sum - 12 * 65535 / 2) / 65536.0;
-}
-
-HOST_DEVICE int draw_between(const DataSource *s, OperandId id, uint64_t index, int least, int most) {
-    return least + (int)((draw_of(s->seed, id, index) >> 32) * (uint64_t)(most - least + 1) >> 32);
+/* An operand's stream of random numbers: no other operand's. */
+HOST_DEVICE uint64_t stream_of(uint64_t seed, OperandId id) {
+    return mix64(mix64(seed + GOLDEN) + (uint64_t)id * GOLDEN);
 }
 
 /* A scale. With integers 1/2, 1 or 2. Else as a quantiser makes them, which divides the largest size in a block by the
  * largest of the type: 1 to 2 times 2^-2 to 2^1, of `fraction` bits, and of about the right size. KIND_MX: without a
  * fraction, a power of two. */
-HOST_DEVICE double draw_scale(const DataSource *s, OperandId id, uint64_t index, int fraction) {
-    if (s->data == DATA_ZEROS) {
+HOST_DEVICE double draw_scale(DataKind data, uint64_t stream, uint64_t index, int fraction) {
+    if (data == DATA_ZEROS) {
         return 1;
     }
-    if (s->data == DATA_INTEGERS) {
-        return ldexp(1.0, draw_between(s, id, index, -1, 1));
+    if (data == DATA_INTEGERS) {
+        return ldexp(1.0, draw_between(stream, index, -1, 1));
     }
-    uint64_t draw = draw_of(s->seed, id, index);
+    uint64_t draw = draw_of(stream, index);
     return ldexp((double)((1u << fraction) + (uint32_t)(draw & ((1u << fraction) - 1))),
                  (int)(draw >> 32 & 3) - 2 - 8 - fraction);
 }
@@ -114,37 +98,33 @@ HOST_DEVICE int gelu_shift(int k) {
 /* Element `index` (row * columns + column, without padding) of an operand, by its bits.
  *
  *     integers   A and B -4 .. 4, weights -7 .. 7, scales 1/2, 1 or 2
- *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as in data.h. e4m3: sigma 112, a quarter of the largest,
+ *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as draw_normal() returns them. e4m3: sigma 112, a quarter of the largest,
  *                cut off there, and 1 in attention, which has no scales. Weights: sigma 3. KIND_BIAS_GELU divides B by
  *                about sqrt(k) in both; its bias is as large as 1
  *     zeros      but for scales, which are 1 */
 HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType type, uint64_t index) {
-    if (type == TYPE_BF16 && (id == OPERAND_A || id == OPERAND_B)) {
-        bf16 element = data_element(s->data, s->seed, id == OPERAND_A ? MATRIX_A : MATRIX_B, index);
-        if (s->kind == KIND_BIAS_GELU && id == OPERAND_B) {
-            element = round_to_bf16(ldexp((double)bf16_value(element), -gelu_shift(s->k)));
-        }
-        return element;
-    }
+    int is_matrix = type == TYPE_BF16 && (id == OPERAND_A || id == OPERAND_B), integers = s->data == DATA_INTEGERS;
+    uint64_t stream = is_matrix ? mix64(s->seed * 2 + (uint64_t)id + GOLDEN) : stream_of(s->seed, id);
     if (id == OPERAND_SCALE_A || id == OPERAND_SCALE_B) {
-        return type == TYPE_BF16 ? round_to_bf16(draw_scale(s, id, index, 7))
-                                 : float_bits((float)draw_scale(s, id, index, s->kind == KIND_MX ? 0 : 23));
+        return type == TYPE_BF16 ? round_to_bf16(draw_scale(s->data, stream, index, 7))
+                                 : float_bits((float)draw_scale(s->data, stream, index, s->kind == KIND_MX ? 0 : 23));
     }
     if (s->data == DATA_ZEROS) {
         return 0;
     }
-    int integers = s->data == DATA_INTEGERS;
     if (type == TYPE_INT4) {
         double weight =
-            integers ? draw_between(s, id, index, INT4_LEAST, INT4_MOST) : rint(3 * draw_normal(s, id, index));
+            integers ? draw_between(stream, index, INT4_LEAST, INT4_MOST) : rint(3 * draw_normal(stream, index));
         return (uint8_t)(int8_t)(weight < INT4_LEAST ? INT4_LEAST : weight > INT4_MOST ? INT4_MOST : (int)weight);
     }
+    double value = integers ? draw_between(stream, index, -INTEGER_LIMIT, INTEGER_LIMIT) : draw_normal(stream, index);
     if (type == TYPE_E4M3) {
-        return round_to_e4m3(integers ? draw_between(s, id, index, -INTEGER_LIMIT, INTEGER_LIMIT)
-                                      : (s->kind == KIND_ATTENTION_E4M3 ? 1 : 112) * draw_normal(s, id, index));
+        return round_to_e4m3(integers || s->kind == KIND_ATTENTION_E4M3 ? value : 112 * value);
     }
-    return round_to_bf16(integers ? 0.25 * draw_between(s, id, index, -INTEGER_LIMIT, INTEGER_LIMIT)
-                                  : draw_normal(s, id, index)); /* the bias */
+    if (s->kind == KIND_BIAS_GELU && id == OPERAND_B) {
+        value = ldexp(value, -gelu_shift(s->k));
+    }
+    return round_to_bf16(is_matrix || !integers ? value : 0.25 * value); /* the bias, and V of attention */
 }
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,17 @@
 /* Are the numbers in the matrices what data.h says: a function of seed, matrix and index, with the right distribution,
  * and rounded to bf16 correctly? */
-#include "harness/data.h"
+#include "harness/kind.h"
 #include "tap.h"
 
 enum { COUNT = 1 << 20 };
 
-static bf16 at(DataKind kind, uint64_t seed, MatrixId id, int index) {
-    return data_element(kind, seed, id, (uint64_t)index);
+static bf16 at(DataKind kind, uint64_t seed, OperandId id, int index) {
+    DataSource source = {KIND_BF16, kind, seed, 1};
+    return (bf16)element_bits(&source, id, TYPE_BF16, (uint64_t)index);
 }
 
 /* Elements in which two sequences agree. */
-static int agreement(DataKind kind, uint64_t seed, MatrixId id, uint64_t other_seed, MatrixId other_id, int shift) {
+static int agreement(DataKind kind, uint64_t seed, OperandId id, uint64_t other_seed, OperandId other_id, int shift) {
     int same = 0;
     for (int i = 0; i < COUNT / 16; i++) {
         same += at(kind, seed, id, i) == at(kind, other_seed, other_id, i + shift);
@@ -20,21 +21,21 @@ static int agreement(DataKind kind, uint64_t seed, MatrixId id, uint64_t other_s
 
 static void depends_on_seed_matrix_and_index(DataKind kind, int chance) {
     const char *name = data_names[kind];
-    ok(agreement(kind, 7, MATRIX_A, 7, MATRIX_A, 0) == COUNT / 16, "%s: same seed, same data", name);
-    ok(agreement(kind, 7, MATRIX_A, 8, MATRIX_A, 0) < chance, "%s: another seed, other data", name);
-    ok(agreement(kind, 7, MATRIX_A, 7, MATRIX_B, 0) < chance, "%s: A and B differ", name);
+    ok(agreement(kind, 7, OPERAND_A, 7, OPERAND_A, 0) == COUNT / 16, "%s: same seed, same data", name);
+    ok(agreement(kind, 7, OPERAND_A, 8, OPERAND_A, 0) < chance, "%s: another seed, other data", name);
+    ok(agreement(kind, 7, OPERAND_A, 7, OPERAND_B, 0) < chance, "%s: A and B differ", name);
     /* mix64(2 * seed + matrix): B of one seed must not be A of the next. */
-    ok(agreement(kind, 7, MATRIX_B, 8, MATRIX_A, 0) < chance, "%s: B and A of the next seed differ", name);
+    ok(agreement(kind, 7, OPERAND_B, 8, OPERAND_A, 0) < chance, "%s: B and A of the next seed differ", name);
     for (int shift = 1; shift <= 3; shift++) {
-        ok(agreement(kind, 7, MATRIX_A, 7, MATRIX_A, shift) < chance, "%s: shifted by %d, other data", name, shift);
+        ok(agreement(kind, 7, OPERAND_A, 7, OPERAND_A, shift) < chance, "%s: shifted by %d, other data", name, shift);
     }
-    ok(agreement(kind, 1, MATRIX_A, UINT64_MAX, MATRIX_A, 0) < chance, "%s: the largest seed works", name);
+    ok(agreement(kind, 1, OPERAND_A, UINT64_MAX, OPERAND_A, 0) < chance, "%s: the largest seed works", name);
 }
 
 static void integers_are_uniform(void) {
     int counts[2 * INTEGER_LIMIT + 1] = {0}, outside = 0;
     for (int i = 0; i < COUNT; i++) {
-        float value = bf16_value(at(DATA_INTEGERS, 1, MATRIX_A, i));
+        float value = bf16_value(at(DATA_INTEGERS, 1, OPERAND_A, i));
         if (value != (float)(int)value || value < -INTEGER_LIMIT || value > INTEGER_LIMIT) {
             outside++;
         } else {
@@ -56,7 +57,7 @@ static void normals_are_normal(void) {
     double sum = 0, squares = 0, fourths = 0, lagged = 0, before = 0, largest = 0;
     int inside_one = 0, nan = 0;
     for (int i = 0; i < COUNT; i++) {
-        bf16 bits = at(DATA_NORMAL, 1, MATRIX_B, i);
+        bf16 bits = at(DATA_NORMAL, 1, OPERAND_B, i);
         double value = (double)bf16_value(bits);
         nan += bf16_is_nan(bits);
         sum += value;
