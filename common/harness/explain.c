@@ -1,8 +1,6 @@
 /* explain.c - see explain.h. Above: experiments on the model; below: what is printed. */
 #include "explain.h"
 
-#include <unistd.h>
-
 #include "../model/data/matrix.h"
 #include "../model/model_host.h"
 
@@ -12,7 +10,6 @@ enum {
     SM_SHARED = 228 * 1024, /* shared memory of an SM of Hopper, */
     CTA_RESERVED = 1024,    /* ... of which the system takes so much for each CTA */
     SM_THREADS = 2048,
-    SM_REGISTERS = 65536,
     SM_CTAS = 32,
     MAX_MEMBERS = 16,
     MAP_COLUMNS = 100, /* of the picture of a wave */
@@ -71,29 +68,19 @@ static GemmStatus launch(Explanation *e, ModelObserver *seen, int k, int first, 
 }
 
 /* Matrices of zeros, and what belongs to them: on one device, also where the chapter has several. */
-static GemmStatus open_problem(Explanation *e, const Gemm *shape, const Shape *asked) {
-    const Chapter *chapter = e->chapter;
-    int unit = kind_row_unit(kind_of(chapter)), attends = has_heads(kind_of(chapter));
-    int columns = attends ? shape->n : shape->k; /* of A */
-    Shape wanted = {.m = attends && asked->heads.batches ? shape->m / asked->heads.batches : shape->m,
-                    .n = shape->n,
-                    .k = shape->k,
-                    .pad = (shape->lda - (columns + unit - 1) / unit * unit) / (unit / 8),
-                    .kind = kind_of(chapter),
-                    .experts = asked->experts,
-                    .heads = asked->heads};
-    DeviceInfo device = {.sm_count = shape->sm_count, .shared_bytes = shape->shared_bytes};
-    GEMM_TRY(problem_open(&e->problem, model_backend(), &device, wanted, 1));
-    e->problem.beyond.tuning = beyond_of(shape).tuning;
-    e->beyond = chapter_beyond(chapter);
+static GemmStatus open_problem(Explanation *e, const DeviceInfo *device, Shape shape, Tuning tuning) {
+    DeviceInfo as_large = {.sm_count = device->sm_count, .shared_bytes = device->shared_bytes};
+    GEMM_TRY(problem_open(&e->problem, model_backend(), &as_large, shape, 1));
+    e->problem.beyond.tuning = tuning;
+    e->beyond = chapter_beyond(e->chapter);
     e->beyond.devices = NULL;
-    e->alone = *chapter;
+    e->alone = *e->chapter;
     e->alone.beyond = &e->beyond;
     GEMM_TRY(run_open(&e->run, &e->problem, &e->alone));
     GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
     e->gemm = e->run.gemm;
     e->a = e->problem.a.data;
-    e->b = kind_record(wanted.kind)->has_experts ? NULL : e->problem.b.data; /* rows of packed weights cannot be told */
+    e->b = kind_record(shape.kind)->has_experts ? NULL : e->problem.b.data; /* rows of packed weights cannot be told */
     return GEMM_OK;
 }
 
@@ -109,11 +96,11 @@ static GemmStatus look_at(Explanation *e, int which) {
     return launch(e, e->launch, e->gemm.k, 0, -1);
 }
 
-GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, const Shape *asked) {
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const DeviceInfo *device, Shape shape, Tuning tuning) {
     memset(e, 0, sizeof *e);
     e->chapter = chapter;
     e->seen = calloc(1, sizeof *e->seen);
-    GemmStatus status = e->seen ? open_problem(e, shape, asked) : GEMM_DEVICE;
+    GemmStatus status = e->seen ? open_problem(e, device, shape, tuning) : GEMM_DEVICE;
     status = status == GEMM_OK ? look_at(e, 0) : status;
     if (status == GEMM_OK) {
         e->launches = e->launch->launches;
@@ -158,30 +145,15 @@ static const bf16 *c_at(const Explanation *e, int row, int column) {
     return e->gemm.c + (size_t)row * (size_t)e->gemm.ldc + (size_t)column;
 }
 
-/* Runs cluster after cluster, with one k-tile, until one writes C[row][column]; begins where it would be if tiles were
- * walked row by row. e->seen->stored.cta says which CTA it was. */
+/* Runs cluster after cluster, with one k-tile, until one writes C[row][column]. e->seen->stored.cta says which CTA it
+ * was. */
 static GemmStatus find_cta(Explanation *e, int row, int column) {
-    const ModelObserver *whole = e->launch;
-    int clusters = whole->grid / whole->cluster;
-    forget(e, e->seen);
-    e->seen->stop_at_tile = 1;
-    GEMM_TRY(launch(e, e->seen, 1, 0, whole->cluster));
-    TileFact first = tile_of(e->seen, 0, 0);
-    int bm = first.a_last - first.a_first + 1, bn = first.b_last - first.b_first + 1;
-    int start = 0;
-    if (bm > 0 && bn > 0) {
-        long long tile = (long long)(row / bm) * ceil_div(e->gemm.n, bn) + column / bn;
-        start = (int)(tile / whole->cluster % clusters);
-    }
-    for (int i = 0; i < 2 * clusters; i++) {
-        int cluster = start + (i % 2 ? -(i + 1) / 2 : i / 2);
-        if (cluster < 0 || cluster >= clusters) {
-            continue;
-        }
+    const int cluster = e->launch->cluster;
+    for (int cta = 0; cta < e->launch->grid; cta += cluster) {
         forget(e, e->seen);
         e->seen->c_at = c_at(e, row, column);
         e->seen->stop_when_stored = 1;
-        GEMM_TRY(launch(e, e->seen, 1, cluster * whole->cluster, whole->cluster));
+        GEMM_TRY(launch(e, e->seen, 1, cta, cluster));
         if (e->seen->stored.thread >= 0) {
             return GEMM_OK;
         }
@@ -280,80 +252,27 @@ static void print_place(ModelPlace place) {
     printf(" (%s)", slash ? slash + 1 : text);
 }
 
-/* Registers a thread of the kernel gets at launch, by the report that ptxas left when the program was built; 0 and the
- * reason in `why` if there is none. */
-static int ptxas_registers(const Explanation *e, char *why, size_t size) {
-#ifdef GEMM_NO_GPU
-    (void)e;
-    snprintf(why, size, "not known: built without nvcc, and ptxas decides");
-    return 0;
-#else
-    char path[600] = "", line[512];
-    ssize_t length = readlink("/proc/self/exe", path, 400);
-    char *slash = length > 0 ? strrchr(path, '/') : NULL;
-    snprintf(why, size, "not known: the report of ptxas is not where make left it");
-    if (slash == NULL) {
-        return 0;
-    }
-#ifdef GEMM_DEBUG
-    const char *mode = "debug";
-#else
-    const char *mode = "release";
-#endif
-    FILE *file = NULL;
-    const char *const up[] = {"/..", "/../.."}; /* from NN_name, from beyond/NN_name */
-    for (int i = 0; i < 2 && file == NULL; i++) {
-        snprintf(slash, 200, "%s/build/%s/gpu/%s.ptxas", up[i], mode, e->chapter->name);
-        file = fopen(path, "r");
-    }
-    int here = 0, registers = 0;
-    char mark[80];
-    snprintf(mark, sizeof mark, "%zu%s", strlen(e->launch->kernel), e->launch->kernel);
-    while (file && fgets(line, sizeof line, file)) {
-        if (strstr(line, "Compiling entry function")) {
-            here = strstr(line, mark) != NULL && (strstr(line, "sm_90") != NULL || strstr(line, "sm_100") != NULL);
-        } else if (here && strstr(line, "Used ")) {
-            registers = atoi(strstr(line, "Used ") + 5);
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    return registers;
-#endif
-}
-
 static int compare_registers(const void *x, const void *y) {
     return ((const RegisterFact *)x)->warpgroup - ((const RegisterFact *)y)->warpgroup;
 }
 
-/* Prints registers and what fits on an SM; returns CTAs on an SM. */
+/* Prints what moves registers, and what fits on an SM; returns CTAs on an SM. */
 static int print_resources(const Explanation *e) {
     const ModelObserver *l = e->launch;
     ModelObserver *seen = e->seen;
-    char why[TEXT];
+    int asked = l->ctas_per_sm;
     qsort(seen->registers, (size_t)seen->register_changes, sizeof *seen->registers, compare_registers);
-    int registers = ptxas_registers(e, why, sizeof why), asked = l->ctas_per_sm;
-    if (registers > 0) {
-        printf("registers  %d a thread at launch, by the report of ptxas: %d of an SM's %d\n", registers,
-               (registers + 7) / 8 * 8 * l->block, SM_REGISTERS);
-    } else {
-        printf("registers  %s\n", why);
-    }
     for (int i = 0; i < seen->register_changes; i++) {
         const RegisterFact *r = &seen->registers[i];
-        printf("           warpgroup %d: setmaxnreg.%s %d", r->warpgroup, r->increase ? "inc" : "dec", r->registers);
+        printf("%swarpgroup %d: setmaxnreg.%s %d", i == 0 ? "registers  " : "           ", r->warpgroup,
+               r->increase ? "inc" : "dec", r->registers);
         print_place(r->place);
         printf("\n");
     }
     int by_threads = min_int(SM_THREADS / l->block, SM_CTAS), by_shared = SM_SHARED / (l->shared_bytes + CTA_RESERVED);
     int ctas = min_int(by_threads, by_shared);
     printf("on an SM   %d CTAs fit by their threads, %d by their shared memory", by_threads, by_shared);
-    if (registers > 0) {
-        int by_registers = SM_REGISTERS / ((registers + 7) / 8 * 8 * l->block);
-        ctas = min_int(ctas, by_registers);
-        printf(", %d by their registers", by_registers);
-    } else if (asked > 1) {
+    if (asked > 1) {
         ctas = min_int(ctas, asked);
         printf("; __launch_bounds__ asks ptxas for registers that let %d in", asked);
     }
@@ -747,9 +666,8 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
     return GEMM_OK;
 }
 
-GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape,
-                           const DeviceInfo *device) {
-    const int limit[] = {shape->m, shape->n, shape->k};
+GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const DeviceInfo *device, Shape shape) {
+    const int limit[] = {shape.m, shape.n, shape.k};
     for (int i = 0; options->explain_element && i < 3; i++) {
         if (options->element[i] >= limit[i]) {
             return gemm_fails(NULL, GEMM_USAGE, "--explain-element: %s %d is outside of %s = %d; 0 to %d is accepted",
@@ -770,15 +688,11 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
                           chapter->name);
     }
     static Explanation e; /* a Problem stays where it was opened */
-    Shape asked = options->shape;
-    asked.kind = kind_of(chapter);
-    asked.experts = asked.experts > 1 ? asked.experts : 1;
-    asked.n = asked.n ? asked.n : shape->n;
-    GEMM_TRY(explain_open(&e, chapter, shape, &asked));
+    GEMM_TRY(explain_open(&e, chapter, device, shape, options->tuning));
     char product[192];
-    kind_record(asked.kind)->text(&asked, shape, product, sizeof product);
+    kind_record(shape.kind)->text(&e.problem.shape, &e.gemm, product, sizeof product);
     printf("chapter    %s: %s\n", chapter->name, chapter->adds);
-    printf("problem    %s on %s with %d SMs\n", product, device->name, shape->sm_count);
+    printf("problem    %s on %s with %d SMs\n", product, device->name, device->sm_count);
     if (chapter->variants) {
         char text[256];
         describe_choice(chapter->variants, &e.gemm, text, sizeof text);

@@ -35,15 +35,15 @@ typedef struct {
                                 where the rest says; what this accumulator holds arrives in C[row][column] */
 } ElementPath;
 
-/* `shape`: sizes, leading dimensions, sm_count, shared_bytes and the choices for experiments. Allocates, and records
- * the launch, of several kernels the last one's. Prints what fails. `asked`: experts and heads. */
-GemmStatus explain_open(Explanation *e, const Chapter *chapter, const Gemm *shape, const Shape *asked);
+/* `device`: SMs and shared memory. Allocates, and records the launch, of several kernels the last one's. Prints what
+ * fails. */
+GemmStatus explain_open(Explanation *e, const Chapter *chapter, const DeviceInfo *device, Shape shape, Tuning tuning);
 void explain_close(Explanation *e);
 
 /* Finds the path. e->seen then holds its details. The caller has checked that the element exists. */
 GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPath *path);
 
 /* The program's --explain and --explain-element. `chapter` is the model's; device: for which to explain. */
-GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const Gemm *shape, const DeviceInfo *device);
+GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const DeviceInfo *device, Shape shape);
 
 #endif

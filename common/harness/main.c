@@ -430,13 +430,6 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     return timed ? time_chapter(options, stage, run, problem, cublas) : GEMM_OK;
 }
 
-/* --explain: by the model's build of the chapter, wherever it would run. */
-static GemmStatus explain_on(const Options *options, const Stage *stage, Gemm gemm) {
-    Beyond beyond = {.tuning = options->tuning};
-    gemm.beyond = &beyond;
-    return explain_chapter(options, &MODEL_CHAPTER, &gemm, &stage->device);
-}
-
 /* What is multiplied; sizes and padding that the options leave open are chosen here. */
 static Shape shape_of(const Options *options, const Stage *stage, int timed) {
     Shape shape = options->shape;
@@ -500,8 +493,8 @@ static GemmStatus run_on(const Options *options, Stage *stage) {
     if (kind_record(shape.kind)->fits && !kind_record(shape.kind)->fits(&shape, message)) {
         return gemm_fails(NULL, GEMM_USAGE, "%s", message);
     }
-    if (options->explain) {
-        return explain_on(options, stage, problem_gemm(shape, &stage->device));
+    if (options->explain) { /* by the model's build of the chapter, wherever it would run */
+        return explain_chapter(options, &MODEL_CHAPTER, &stage->device, shape);
     }
     if (!problem_fits(shape, stage->chapter, &stage->device, message)) {
         return gemm_fails(NULL, GEMM_USAGE, "%s", message);

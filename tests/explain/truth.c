@@ -163,21 +163,14 @@ static void check_tiles(Explanation *e, const char *what) {
 }
 
 static void check_case(const Chapter *chapter, const Case *c, int elements) {
-    Beyond beyond = {.tuning.variant = c->variant};
-    Gemm shape = {.m = c->m,
-                  .n = c->n,
-                  .k = c->k,
-                  .lda = (c->k + 7) / 8 * 8 + 8,
-                  .ldb = (c->k + 7) / 8 * 8 + 16,
-                  .ldc = (c->n + 7) / 8 * 8 + 24,
-                  .sm_count = SMS,
-                  .shared_bytes = 227 * 1024,
-                  .beyond = &beyond};
+    const DeviceInfo device = {.sm_count = SMS, .shared_bytes = 227 * 1024};
+    Shape shape = {.m = c->m, .n = c->n, .k = c->k, .pad = 8, .kind = KIND_BF16};
     Explanation e;
     char what[160];
     snprintf(what, sizeof what, "%s %s%s%d x %d x %d", chapter->name, c->variant ? c->variant : "",
              c->variant ? ", " : "", c->m, c->n, c->k);
-    if (!ok(explain_open(&e, chapter, &shape, &(Shape){.experts = 1}) == GEMM_OK, "%s: the launch is recorded", what)) {
+    if (!ok(explain_open(&e, chapter, &device, shape, (Tuning){.variant = c->variant}) == GEMM_OK,
+            "%s: the launch is recorded", what)) {
         return;
     }
     ok(e.launch->grid > 0 && e.launch->products == 0, "%s: ... and nothing runs", what);
