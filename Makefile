@@ -211,6 +211,7 @@ chapter_objects = $(if $(HAVE_NVCC),$(1:%=$(B)/gpu/%.o)) $(1:%=$(B)/model/%.o)
 $(HARNESS_C:common/harness/%.c=$(B)/harness/%.o): $(B)/harness/%.o: common/harness/%.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
 
+$(B)/timeline/recording.o: $(wildcard common/timeline/*.pl)
 $(TIMELINE_OBJECTS): $(B)/timeline/%.o: common/timeline/%.c $(CC_STAMP)
 	$(call c_object)
 

@@ -4,7 +4,7 @@
 #include "report.h"
 
 #include <errno.h>
-#include "../timeline/timeline.h"
+#include <sys/stat.h>
 
 void traced_size(const Backend *backend, Shape *shape) {
     shape->m = shape->m ? shape->m : backend->is_model ? 256 : 4096;
@@ -12,13 +12,14 @@ void traced_size(const Backend *backend, Shape *shape) {
     shape->k = shape->k ? shape->k : backend->is_model ? 512 : 1024;
 }
 
-/* The files that the options name, opened before anything runs. */
+/* The files that the options name, opened before anything runs, and the terminal. */
 typedef struct {
-    const char *option, *path;
+    const char *option, *what, *path; /* what: see recording_draw() */
     FILE *file;
+    int is_bad; /* it could not be written */
 } Output;
 
-enum { SVG, JSON, EVENTS, OUTPUTS };
+enum { OUTPUTS = 4 };
 
 static int outputs_open(Output outputs[OUTPUTS]) {
     for (int i = 0; i < OUTPUTS; i++) {
@@ -31,18 +32,20 @@ static int outputs_open(Output outputs[OUTPUTS]) {
     return 1;
 }
 
-/* A file that could not be written whole, or was not written at all, is removed. */
+/* A file that could not be written whole, or was not written at all, is removed, unless it is no plain file, such as
+ * /dev/null. */
 static GemmStatus outputs_close(Output outputs[OUTPUTS], GemmStatus status) {
     for (int i = 0; i < OUTPUTS; i++) {
-        if (outputs[i].file) {
-            int bad = ferror(outputs[i].file);
-            bad |= fclose(outputs[i].file) != 0;
-            if (bad) {
+        struct stat is;
+        if (outputs[i].path && outputs[i].file) {
+            fclose(outputs[i].file);
+            if (outputs[i].is_bad) {
                 fprintf(stderr, "%s: \"%s\" could not be written\n", outputs[i].option, outputs[i].path);
                 status = status == GEMM_OK ? GEMM_USAGE : status;
             }
-            if (bad || (status != GEMM_OK && status != GEMM_WRONG)) {
-                remove_output(outputs[i].path);
+            if ((outputs[i].is_bad || (status != GEMM_OK && status != GEMM_WRONG)) &&
+                lstat(outputs[i].path, &is) == 0 && S_ISREG(is.st_mode)) {
+                remove(outputs[i].path);
             }
         }
     }
@@ -73,41 +76,24 @@ static GemmStatus record(const Options *options, ChapterRun *run, Problem *probl
     return ended == GEMM_OK ? status : ended;
 }
 
-static GemmStatus draw(const Options *options, Recording *recording, Output outputs[OUTPUTS]) {
-    int cta = options->timeline_cta;
-    if (!recording_keep_sm(recording, cta, 0)) {
-        fprintf(stderr, cta >= 0 ? "--timeline: there are no events of CTA %d\n" : "nothing was recorded\n", cta);
-        return cta >= 0 ? GEMM_USAGE : GEMM_DEVICE;
-    }
-    Timeline timeline;
-    GemmStatus status = GEMM_USAGE;
-    TimelineView view = {.cta = cta};
-    if (timeline_open(&timeline, recording, &view)) {
-        status = GEMM_OK;
-        if (options->timeline) {
-            printf("\n");
-            timeline_print(stdout, &timeline, terminal_columns(stdout));
+static GemmStatus draw(const Recording *recording, int cta, Output outputs[OUTPUTS]) {
+    GemmStatus status = GEMM_OK;
+    for (int i = 0; i < OUTPUTS && status == GEMM_OK; i++) {
+        if (outputs[i].file) {
+            status = recording_draw(recording, outputs[i].what, cta, outputs[i].file);
+            outputs[i].is_bad = status == GEMM_WRONG;
+            status = status == GEMM_WRONG ? GEMM_OK : status;
         }
-        if (outputs[SVG].file) {
-            timeline_svg(outputs[SVG].file, &timeline);
-        }
-        if (outputs[JSON].file) {
-            trace_json(outputs[JSON].file, recording);
-        }
-    }
-    timeline_close(&timeline);
-    if (outputs[EVENTS].file && status == GEMM_OK) {
-        recording_keep_sm(recording, cta, 1);
-        recording_write(outputs[EVENTS].file, recording);
     }
     return status;
 }
 
 GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterRun *run, Problem *problem) {
     static Recording recording;
-    Output outputs[OUTPUTS] = {[SVG] = {"--timeline-svg", options->timeline_svg, NULL},
-                               [JSON] = {"--trace", options->trace, NULL},
-                               [EVENTS] = {"--trace-events", options->trace_events, NULL}};
+    Output outputs[OUTPUTS] = {{"--timeline", "text", NULL, options->timeline ? stdout : NULL, 0},
+                               {"--timeline-svg", "svg", options->timeline_svg, NULL, 0},
+                               {"--trace", "json", options->trace, NULL, 0},
+                               {"--trace-events", "events", options->trace_events, NULL, 0}};
     memset(&recording, 0, sizeof recording);
     snprintf(recording.chapter, sizeof recording.chapter, "%s", run->chapter->name);
     snprintf(recording.commit, sizeof recording.commit, "%s", commit_name());
@@ -126,7 +112,8 @@ GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterR
     if (outputs_open(outputs)) {
         status = record(options, run, problem, &recording.trace);
         if (status == GEMM_OK || status == GEMM_WRONG) {
-            GemmStatus drawn = draw(options, &recording, outputs);
+            printf("%s", options->timeline ? "\n" : "");
+            GemmStatus drawn = draw(&recording, options->timeline_cta, outputs);
             status = drawn == GEMM_OK ? status : drawn;
         }
     }

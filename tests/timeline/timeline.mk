@@ -1,9 +1,6 @@
-# timeline.mk - pictures of what happens when; included by the Makefile at the top. See common/timeline/timeline.h.
+# timeline.mk - pictures of what happens when; included by the Makefile at the top. See common/timeline/draw.pl.
 
-TIMELINE_DRAW := $(B)/tests/timeline/draw
-$(TIMELINE_DRAW): %: %.o $(COMMON) $(LINK_STAMP)
-	$(program)
-tests/timeline/timeline.t: $(TIMELINE_DRAW) $(PROGRAMS)
+tests/timeline/timeline.t: $(PROGRAMS)
 tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
 MORE_TESTS += tests/timeline/timeline.t tests/timeline/untraced.t
 
@@ -11,9 +8,9 @@ MORE_TESTS += tests/timeline/timeline.t tests/timeline/untraced.t
 ##maintain make timelines|write the timelines of all chapters
 .PHONY: timelines $(foreach d,$(CHAPTER_DIRS),timeline-$(call number,$(d)))
 define timeline_rule
-timeline-$(2): $(1)/$(notdir $(1)) $(TIMELINE_DRAW)
+timeline-$(2): $(1)/$(notdir $(1))
 	@B='$(B)' FROM='$(FROM)' $(COMMIT) tests/timeline/picture $(1)
 endef
 $(foreach d,$(CHAPTER_DIRS),$(eval $(call timeline_rule,$(d),$(call number,$(d)))))
-timelines: $(PROGRAMS) $(TIMELINE_DRAW)
+timelines: $(PROGRAMS)
 	@B='$(B)' FROM='$(FROM)' $(COMMIT) tests/timeline/picture $(CHAPTER_DIRS)

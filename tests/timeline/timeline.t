@@ -9,7 +9,7 @@ use JSON::PP;
 use Test::More;
 require './tests/tools/patches';
 
-my $draw = "$ENV{B}/tests/timeline/draw";
+my $draw = 'tests/timeline/draw';
 my $work = tempdir(CLEANUP => 1);
 
 *slurp = \&Patches::contents;
@@ -369,6 +369,11 @@ for ([qr{no/such/dir}, "--trace $work/no/such/dir/x.json"],
     like($out, qr/^.*$said.*\n\z/, '... with one line that says why');
 }
 ok(!-e '/dev/full' || -c _, '/dev/full is still there');
+{
+    local $ENV{PATH} = $work;
+    is(`$program --trace $work/left.json 2>&1 >$work/out`, "perl, which draws timelines, could not be run or failed\n", 'without perl: said');
+    is($? >> 8, 3, '... with exit status 3');
+}
 system "$program --timeline=77 --trace $work/left.json >$work/out 2>&1";
 ok(!-e "$work/left.json", 'a file that was not written is not left behind');
 is(`FROM=cpu B=$ENV{B} tests/timeline/picture 07_warp_specialized 2>&1`, "FROM=cpu: gpu, recorded or model is accepted\n",
