@@ -107,6 +107,12 @@ sub ladder {
     return "$text\n" . source_text($run) . "\n";
 }
 
+# A row for each of the twelve shapes, with cells by a function of the shape, and a row of means.
+sub by_shape ($run, $head, $cells, $means, $remark, @kernels) {
+    return head('M x N x K', @$head) . join('', map { line(shape_text($_), $cells->($_)) } @SHAPES) . line('mean of seven [least]', @$means)
+        . "\n${remark}Mean: geometric, $SMALL." . gaps_text($run, @kernels) . "\n\n" . source_text($run) . "\n";
+}
+
 # Others' kernels that were linked into the run, next to the last two chapters.
 sub peers {
     my ($card) = @_;
@@ -116,10 +122,8 @@ sub peers {
     my $run = newest('paused', $card, sub { is_whole($_[0]) && $peers_of->($_[0]) }) // refuse_block('no peer was linked: make bench PEERS=1 measures them');
     my @peers = $peers_of->($run);
     my @columns = ((map { $_->{number} } @chapters[ -2, -1 ]), @peers);
-    return head('M x N x K', @columns)
-        . join('', map { my $s = $_; line(shape_text($s), map { ratio_at($run, $s, $_) } @columns) } @SHAPES)
-        . line('mean of seven [least]', map { mean_text($run, $_) } @columns)
-        . "\nRatios to cuBLAS. Mean: geometric, $SMALL." . gaps_text($run, @columns) . "\n\n" . source_text($run) . "\n";
+    return by_shape($run, \@columns, sub { my ($size) = @_; map { ratio_at($run, $size, $_) } @columns }, [ map { mean_text($run, $_) } @columns ],
+        'Ratios to cuBLAS. ', @columns);
 }
 
 # The ladder of the front page: what each step and each chapter without steps adds, and one size; of the last chapters
@@ -156,11 +160,9 @@ sub headline {
 sub shapes {
     my $run = whole_run($_[0]);
     my @numbers = map { $_->{number} } @chapters;
-    return head('M x N x K', 'cuBLAS TFLOP/s', @numbers, 'cuBLASLt')
-        . join('', map { my $s = $_; line(shape_text($s), tflops_at($run, $s, 'cublas'), map { ratio_at($run, $s, $_) } @numbers, 'cublaslt') } @SHAPES)
-        . line('mean of seven [least]', '', map { mean_text($run, $_) } @numbers, 'cublaslt')
-        . "\nRatios to cuBLAS; cuBLASLt is the best of eight algorithms. Mean: geometric, $SMALL." . gaps_text($run, @numbers)
-        . "\n\n" . source_text($run) . "\n";
+    return by_shape($run, [ 'cuBLAS TFLOP/s', @numbers, 'cuBLASLt' ],
+        sub { my ($size) = @_; return (tflops_at($run, $size, 'cublas'), map { ratio_at($run, $size, $_) } @numbers, 'cublaslt') },
+        [ '', map { mean_text($run, $_) } @numbers, 'cublaslt' ], 'Ratios to cuBLAS; cuBLASLt is the best of eight algorithms. ', @numbers);
 }
 
 sub chapter_rows {
@@ -170,18 +172,13 @@ sub chapter_rows {
     my $formula = "$number by formula";
     my $planned = grep { has($run, $_, $formula) } @SHAPES;
     my ($before) = grep { defined } (sort { $b cmp $a } grep { $_ lt $number } map { $_->{number} } @chapters)[0];
-    my $text = head('M x N x K', "$number TFLOP/s", 'ratio to cuBLAS',
-        $planned ? 'by the formula' : (),
-        defined $before ? "$number / $before" : ());
-    for my $size (@SHAPES) {
+    my $cells = sub ($size) {
         my ($own, $other) = map { $run->{cell}{$size}{$_} } $number, $before // '';
-        $text .= line(shape_text($size), $own ? (spread_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 2,
-            $planned ? ratio_at($run, $size, $formula) : (),
+        return ($own ? (spread_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 2, $planned ? ratio_at($run, $size, $formula) : (),
             defined $before ? $own && $other ? times_text($own->{median} / $other->{median}) : $NONE : ());
-    }
-    my @both = grep { defined } $number, $before;
-    return $text . line('mean of seven [least]', '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? '' : ())
-        . "\nMean: geometric, $SMALL." . gaps_text($run, @both) . "\n\n" . source_text($run) . "\n";
+    };
+    return by_shape($run, [ "$number TFLOP/s", 'ratio to cuBLAS', $planned ? 'by the formula' : (), defined $before ? "$number / $before" : () ], $cells,
+        [ '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? '' : () ], '', grep { defined } $number, $before);
 }
 
 sub limits {

@@ -187,24 +187,10 @@ sub of_several {
 
 sub attention_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 13), best_other($run, $_)) } sizes_of($run)) // refuse_block('no CSV has 13 beside another') }
 
-sub attention {
-    my ($card) = @_;
-    my $run = mode_run('attention', $card);
-    my @others = others($run);
-    my $text = head('head size', 'tokens', 'mask', '13 TFLOP/s', (map { label($_) } @others), '13 / the fastest of them');
-    for my $size (sizes_of($run)) {
-        my ($m, undef, $k, $d, $causal) = split /[x _]/, $size;
-        my $own = $run->{cell}{$size}{13} or next;
-        $text .= line($d, $m / $k . " x $k", $causal ? 'causal' : '', spread_text($own, \&tflops_text),
-            (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
-    }
-    return $text . line('mean [least]', ('') x (3 + @others), attention_mean($run)) . "\n" . source_text($run) . "\n";
-}
-
-# The points of attention.py --more: lengths that are no multiple of a tile, few keys, few queries, grouped heads.
-sub attention_more {
-    my ($card) = @_;
-    my $run = mode_run('attention_more', $card);
+# Modes: attention, or attention_more, the points of attention.py --more: lengths that are no multiple of a tile, few keys,
+# few queries, grouped heads.
+sub attention ($card, $mode) {
+    my $run = mode_run($mode, $card);
     my @others = others($run);
     my $text = head('heads', 'queries', 'keys', '13, µs', '13 TFLOP/s', (map { label($_) } @others), '13 / the fastest of them');
     for my $size (sizes_of($run)) {
@@ -213,11 +199,12 @@ sub attention_more {
         my $queries = $rest =~ /_(\d+)_queries/ ? $1 : $keys;
         my $kv = $rest =~ /_(\d+)_of_kv/ ? " and $1" : '';
         my $own = $run->{cell}{$size}{13} or next;
-        my $seen = $causal ? $queries * ($keys - ($queries - 1) / 2) : $queries * $keys;
+        my $seen = !$causal ? $queries * $keys : $mode eq 'attention' ? $queries * $keys / 2 : $queries * ($keys - ($queries - 1) / 2);
         my $us = 4 * ($m / $queries) * $n * $seen / $own->{median} / 1e6;
-        $text .= line($n / $d . "$kv of $d", $m / $queries . " x $queries" . ($causal ? ', causal' : ''), $keys, sprintf('%.1f', $us), tflops_text($own->{median}),
+        $text .= line($n / $d . "$kv of $d", $m / $queries . " x $queries" . ($causal ? ', causal' : ''), $keys, sprintf('%.1f', $us), spread_text($own, \&tflops_text),
             (map { tflops_at($run, $size, $_) } @others), or_none(over($own->{median}, best_other($run, $size)), \&three_digits));
     }
+    $text .= line('mean [least]', ('') x (4 + @others), attention_mean($run)) if $mode eq 'attention';
     return "$text\n" . source_text($run) . "\n";
 }
 

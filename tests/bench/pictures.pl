@@ -1,4 +1,4 @@
-# pictures.pl - a part of figures: the ladder, the survey, the kernels of 09 and the crossover of 12, in SVG.
+# pictures.pl - a part of figures: the ladder, the survey and the crossover of 12, in SVG.
 use strict;
 use warnings;
 use feature 'signatures';
@@ -106,32 +106,6 @@ sub surveyed {
             '<title>' . shape_text($shape) . ': ' . three_digits($ratio) . '</title>');
     }
     return "$svg</svg>\n";
-}
-
-# How many kernels 09 needs: their number against the mean, the tenth percentile and the least ratio to cuBLAS.
-sub kernel_curve {
-    my ($card) = @_;
-    my $run = newest('experiment kernels', $card) // refuse_block('no CSV has the curve of kernels');
-    my %at = %{ $run->{cell}{'0x0x0'} };
-    my ($width, $height, $left, $base, $top, $low, $high) = (640, 300, 56, 250, 34, 0.7, 1.12);
-    my $y = sub { my ($ratio) = @_; return sprintf '%.1f', $base - ($base - $top) * ($ratio - $low) / ($high - $low) };
-    my $x = sub { my ($count) = @_; return sprintf '%.1f', $left + ($width - $left - 90) * $count / 80 };
-    my $svg = svg_head($width, $height, $run, 'Kernels of 09: how many, against the ratio to cuBLAS')
-        . qq(<text x="$left" y="18">$run->{gpu}, $run->{date}, commit $run->{commit}</text>\n);
-    for my $tick (map { $_ / 10 } 7 .. 11) {
-        $svg .= sprintf qq(<path class="grid" d="M$left %sH$width"/><text class="end" x="%d" y="%s" dy="4">%.1f</text>\n), $y->($tick), $left - 8, $y->($tick), $tick;
-    }
-    $svg .= sprintf qq(<text class="mid" x="%s" y="%d">%d</text>\n), $x->(10 * $_), $base + 18, 10 * $_ for 1 .. 8;
-    $svg .= sprintf qq(<text class="mid" x="%s" y="%d">kernels</text>\n), $x->(40), $base + 38;
-    my @counts = sort { $a <=> $b } grep { /^\d+$/ } keys %at;
-    for ([ 'a', 'mean', 'mean' ], [ 'b', '10 %', '10 % are below' ], [ 'c', 'least', 'least' ]) {
-        my ($class, $unit, $name) = @$_;
-        for my $count (grep { ($at{$_}{more}{$unit} // 0) >= $low } @counts) {
-            $svg .= sprintf qq(<circle class="$class" cx="%s" cy="%s" r="2.5"/>\n), $x->($count), $y->($at{$count}{more}{$unit});
-        }
-        $svg .= sprintf qq(<text x="%s" y="%s" dy="4">%s</text>\n), $x->(81), $y->($at{ $counts[-1] }{more}{$unit}), $name;
-    }
-    return $svg . sprintf qq(<path class="axis" d="M$left ${base}H$width"/><path class="one" d="M$left %sH$width"/>\n</svg>\n), $y->(1);
 }
 
 # The patterns of 12 on several GPUs: M against the ratio to cuBLAS, then NCCL; a panel for each number of GPUs.
