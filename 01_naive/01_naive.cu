@@ -38,8 +38,8 @@ static __global__ void __launch_bounds__(THREADS) gemm_kernel(const __grid_const
 KERNEL_ENTRY(gemm_kernel, Gemm);
 
 static GemmStatus launch(const Gemm *p, GemmError *error) {
-    LaunchShape shape = {.grid = ceil_div(p->m, TILE) * ceil_div(p->n, TILE), .block = THREADS};
-    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream, error);
+    int tiles = ceil_div(p->m, TILE) * ceil_div(p->n, TILE);
+    return launch_grid(KERNEL(gemm_kernel), tiles, THREADS, 0, p, p->stream, error);
 }
 
 CHAPTER(01_naive, .adds = "one thread for each element of C", .needs = NEEDS_SM80, .launch = launch);

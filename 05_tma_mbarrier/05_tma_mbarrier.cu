@@ -158,15 +158,13 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 KERNEL_ENTRY(gemm_kernel, Params);
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
-    Params p;
-    p.g = *g;
+    Params p = {.g = *g};
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {
-        .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
+    int tiles = ceil_div(g->m, BM) * ceil_div(g->n, BN);
+    return launch_grid(KERNEL(gemm_kernel), tiles, THREADS, sizeof(Shared), &p, g->stream, error);
 }
 
 CHAPTER(05_tma_mbarrier, .adds = "TMA loads by one thread, completion counted by an mbarrier", .needs = NEEDS_SM90,

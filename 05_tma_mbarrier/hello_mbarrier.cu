@@ -37,8 +37,7 @@ KERNEL_ENTRY(kernel, Params);
 
 HELLO(NEEDS_SM90_ANY) {
     Params p = {(int *)hello_memory(2 * ROUNDS * sizeof(int), "seen")};
-    LaunchShape shape = {.grid = 1, .block = 2 * OTHER, .shared_bytes = sizeof(Shared)};
-    GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL, NULL));
+    GemmStatus status = hello_wait(launch_grid(KERNEL(kernel), 1, 2 * OTHER, sizeof(Shared), &p, NULL, NULL));
     for (int round = 0; status == GEMM_OK && round < ROUNDS; round++) {
         printf("phase %d, parity %d: thread 0 has read %d, thread 32 has read %d\n", round, round % 2,
                p.seen[2 * round], p.seen[2 * round + 1]);

@@ -47,8 +47,7 @@ HELLO(NEEDS_SM90_ANY) {
     Params p = {.seen = (bf16 *)hello_memory(BOX_BYTES, "seen")};
     GemmStatus status =
         tensor_map_2d(&p.map, "the matrix", matrix, ROWS, COLUMNS, PITCH, BOX_ROWS, BOX_COLUMNS, SWIZZLE_128B, NULL);
-    LaunchShape shape = {.grid = 1, .block = 32, .shared_bytes = sizeof(Shared)};
-    status = status ? status : hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL, NULL));
+    status = status ? status : hello_wait(launch_grid(KERNEL(kernel), 1, 32, sizeof(Shared), &p, NULL, NULL));
     for (int i = 0; status == GEMM_OK && i < BOX_ROWS * BOX_COLUMNS; i += 8) {
         int value = (int)bf16_value(p.seen[i]);
         if (value > 0) {

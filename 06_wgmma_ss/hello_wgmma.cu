@@ -48,8 +48,7 @@ KERNEL_ENTRY(kernel, Params);
 
 HELLO(NEEDS_SM90A) {
     Params p = {(float *)hello_memory(M * N * sizeof(float), "d")};
-    LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL, NULL));
+    GemmStatus status = hello_wait(launch_grid(KERNEL(kernel), 1, THREADS, sizeof(Shared), &p, NULL, NULL));
     for (int element = 0, at; status == GEMM_OK && element < M * N; element++) {
         for (at = 0; at < M * N && p.d[at] != (float)element; at++) {
         }

@@ -114,22 +114,20 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         wgmma_wait_group(0);
         registers_settled(acc, BN / 2);
 
-        /* Step 4: epilogue. */
-        store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + consumer * 64, tile.n * BN, acc, BN);
+        /* Step 4: epilogue. Each warp has 16 rows of C; warps 0 to 3 are the producer. */
+        store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + (warp - 4) * 16, tile.n * BN, acc, BN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Params);
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
-    Params p;
-    p.g = *g;
+    Params p = {.g = *g};
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {
-        .grid = ceil_div(g->m, BM) * ceil_div(g->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
+    int tiles = ceil_div(g->m, BM) * ceil_div(g->n, BN);
+    return launch_grid(KERNEL(gemm_kernel), tiles, THREADS, sizeof(Shared), &p, g->stream, error);
 }
 
 CHAPTER(07_warp_specialized, .adds = "producer and consumer warpgroups, full and empty barriers, setmaxnreg",

@@ -13,7 +13,6 @@
 #include "../common/variants.h"
 
 #include "../common/device/barrier.h"
-#include "../common/device/epilogue.h"
 #include "../common/device/mbarrier.h"
 #include "../common/device/mma_sync.h"
 #include "../common/device/pipeline.h"
@@ -60,11 +59,19 @@ typedef struct {
  * `*store` counts the pieces that this warpgroup has stored; pieces alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *acc, int row, int col, int consumer,
                         int *store) {
-    if (p->g.n % 8 != 0) { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
-        store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc, bn);
+    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
+    if (p->g.n % 8 != 0 && col + bn > p->g.n) {
+        /* In this tile rows of C end inside 16 bytes. TMA would write all 16, and so into the padding. Instead, each
+         * thread stores its own elements; wgmma.h says which. */
+        UNROLL
+        for (int v = 0; v < bn / 2; v++) {
+            int r = row + warp * 16 + lane / 4 + v / 2 % 2 * 8, c = col + v / 4 * 8 + lane % 4 * 2 + v % 2;
+            if (r < p->g.m && c < p->g.n) {
+                p->g.c[(size_t)r * p->g.ldc + c] = float_to_bf16(acc[v]);
+            }
+        }
         return;
     }
-    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
      * left 8 columns, then of the right 8. in_box is this address within a box, in elements. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
@@ -243,32 +250,27 @@ static const Variant widths[] = {
     {VARIANT(pingpong_128x208, .bm = BM, .bn = 208)},
 };
 
-static LaunchPlan plan(const Variant *v, const Gemm *g) {
-    int tiles = ceil_div(g->m, v->bm) * ceil_div(g->n, v->bn);
-    LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), RING_BYTES / ((v->bm + v->bn) * BK * 2), NULL};
-    return plan;
-}
+static int tile_count(const Variant *v, const Gemm *g) { return ceil_div(g->m, v->bm) * ceil_div(g->n, v->bn); }
 
 /* The time of all waves, in columns of a tile: number of waves x (bn + 20). Loading A's 128 rows takes as long as about
  * 20 columns (measured on an H200). */
-static double cost(const Variant *v, const Gemm *g) { return wave_count(plan(v, g)) * (v->bn + 20.0); }
+static double cost(const Variant *v, const Gemm *g) { return ceil_div(tile_count(v, g), g->sm_count) * (v->bn + 20.0); }
 
-static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost, plan);
+static const Variants variants = VARIANTS("08_persistent_pingpong", widths, cost);
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
     const Variant *v = choose_variant(&variants, g, error);
     if (v == NULL) {
         return GEMM_USAGE;
     }
-    Params p;
-    p.g = *g;
+    Params p = {.g = *g};
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
     }
-    LaunchShape shape = {.grid = plan(v, g).ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
+    int ctas = min_int(tile_count(v, g), g->sm_count);
+    return launch_grid(v->kernel, v->name, ctas, THREADS, sizeof(Shared), &p, g->stream, error);
 }
 
 CHAPTER(08_persistent_pingpong, .adds = "persistent CTAs, ping-pong consumers, TMA store", .needs = NEEDS_SM90A,

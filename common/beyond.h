@@ -19,10 +19,15 @@ typedef struct Beyond {
     const struct Ranks *ranks; /* of a chapter that has several devices, its own; NULL: this device computes all */
 } Beyond;
 
+struct LaunchPlan;
+struct Variant;
+
 /* Of a chapter; what is not named is absent. */
 typedef struct ChapterBeyond {
     Kind kind;
-    int choices;                   /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
+    int choices; /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
+    /* How launch() would compute a problem with a variant (variants.h); NULL: a tile at a time, on all SMs. */
+    struct LaunchPlan (*plan)(const struct Variant *v, const Gemm *problem);
     const struct Devices *devices; /* how it is run on several devices of the model (harness/problem.h); NULL: on one */
     /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
      * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies

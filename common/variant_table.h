@@ -5,7 +5,7 @@
 #include "gemm.h"
 
 /* A row of a chapter's table: kernel, name, and those of the other columns that the chapter uses. */
-typedef struct {
+typedef struct Variant {
     const void *kernel;
     const char *name;
     int bm, bn;                       /* tile of C */
@@ -23,24 +23,14 @@ typedef struct {
 #define VARIANT_OF(...) VARIANT_ROW(__VA_ARGS__)
 #define VARIANT_ROW(address, text, ...) .kernel = address, .name = text, __VA_ARGS__
 
-/* How a variant would compute a problem. */
-typedef struct {
-    int tiles, ctas, stages;
-    const char *also; /* what else there is to say, from ", " on; NULL: nothing */
-} LaunchPlan;
-
-/* How many tiles the busiest CTA computes, one after the other. */
-static inline int wave_count(LaunchPlan plan) { return ceil_div(plan.tiles, plan.ctas); }
-
 typedef struct Variants {
     const char *chapter;
     const Variant *variant; /* the table */
     int count;
     double (*cost)(const Variant *v, const Gemm *g); /* the least is chosen; INFINITY: it cannot compute this */
-    LaunchPlan (*plan)(const Variant *v, const Gemm *g);
 } Variants;
 
-#define VARIANTS(name, table, ...) \
-    { name, table, sizeof(table) / sizeof *(table), __VA_ARGS__ }
+#define VARIANTS(name, table, cost) \
+    { name, table, sizeof(table) / sizeof *(table), cost }
 
 #endif

@@ -87,15 +87,27 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
     return best;
 }
 
+/* How a variant would compute a problem. */
+typedef struct LaunchPlan {
+    int tiles, ctas, stages;
+    const char *also; /* what else there is to say, from ", " on; NULL: nothing */
+} LaunchPlan;
+
 /* A line about what launch() would choose, without a newline; empty where it would refuse. */
-static inline void describe_choice(const Variants *all, const Gemm *g, char *text, size_t size) {
+static inline void describe_choice(const Chapter *chapter, const Gemm *g, char *text, size_t size) {
     GemmError refused;
-    const Variant *v = choose_variant(all, g, &refused);
+    const Variant *v = choose_variant(chapter->variants, g, &refused);
     text[0] = '\0';
     if (v != NULL) {
-        LaunchPlan plan = all->plan(v, g);
-        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves, %d stages%s", v->name, plan.tiles, v->bm,
-                 v->bn, plan.ctas, wave_count(plan), plan.stages, plan.also != NULL ? plan.also : "");
+        int tiles = ceil_div(g->m, v->bm) * ceil_div(g->n, v->bn);
+        LaunchPlan plan = {tiles, min_int(tiles, g->sm_count), 0, NULL};
+        char stages[32] = "";
+        if (chapter_beyond(chapter).plan != NULL) {
+            plan = chapter_beyond(chapter).plan(v, g);
+            snprintf(stages, sizeof stages, ", %d stages", plan.stages);
+        }
+        snprintf(text, size, "%s: %d tiles of %d x %d on %d CTAs, %d waves%s%s", v->name, plan.tiles, v->bm, v->bn,
+                 plan.ctas, ceil_div(plan.tiles, plan.ctas), stages, plan.also != NULL ? plan.also : "");
     }
 }
 

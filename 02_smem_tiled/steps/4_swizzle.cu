@@ -138,9 +138,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 KERNEL_ENTRY(gemm_kernel, Gemm);
 
 static GemmStatus launch(const Gemm *p, GemmError *error) {
-    LaunchShape shape = {
-        .grid = ceil_div(p->m, BM) * ceil_div(p->n, BN), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(gemm_kernel), shape, p, p->stream, error);
+    int tiles = ceil_div(p->m, BM) * ceil_div(p->n, BN);
+    return launch_grid(KERNEL(gemm_kernel), tiles, THREADS, sizeof(Shared), p, p->stream, error);
 }
 
 CHAPTER(02_4_swizzle, .adds = "a swizzle against bank conflicts", .needs = NEEDS_SM80, .launch = launch);

@@ -155,8 +155,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Step 4: epilogue. */
             UNROLL
             for (int block = 0; block < BM / 64; block++) {
-                int row = tile.m * BM + block * 64, col = tile.n * BN;
-                store_warpgroup_tile(p.g.c, p.g.ldc, p.g.m, p.g.n, row, col, acc[block], BN);
+                int row = tile.m * BM + block * 64 + warp % 4 * 16;
+                store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, row, tile.n * BN, acc[block], BN);
             }
         }
     }
@@ -164,15 +164,13 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 KERNEL_ENTRY(gemm_kernel, Params);
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
-    Params p;
-    p.g = *g;
+    Params p = {.g = *g};
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error)) {
         return GEMM_DEVICE;
     }
     int tiles = ceil_div(g->m, BM) * ceil_div(g->n, BN);
-    LaunchShape shape = {.grid = min_int(tiles, g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
+    return launch_grid(KERNEL(gemm_kernel), min_int(tiles, g->sm_count), THREADS, sizeof(Shared), &p, g->stream, error);
 }
 
 CHAPTER(08_2_ping_pong, .adds = "ping-pong", .needs = NEEDS_SM90A, .launch = launch);

@@ -10,7 +10,6 @@
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"
-#include "../../common/device/epilogue.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/pipeline.h"
@@ -57,11 +56,19 @@ typedef struct {
 /* A consumer warpgroup: store 64 x BN accumulators as the part of C that begins at (row, col), through shared memory.
  * `*store` counts the pieces that this warpgroup has stored; pieces alternate between two buffers. */
 DEVICE void store_block(Shared *s, const Params *p, const float *acc, int row, int col, int consumer, int *store) {
-    if (p->g.n % 8 != 0) { /* a row of C ends inside 16 bytes: TMA would write all 16, into the padding */
-        store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc, BN);
+    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
+    if (p->g.n % 8 != 0 && col + BN > p->g.n) {
+        /* In this tile rows of C end inside 16 bytes. TMA would write all 16, and so into the padding. Instead, each
+         * thread stores its own elements; wgmma.h says which. */
+        UNROLL
+        for (int v = 0; v < BN / 2; v++) {
+            int r = row + warp * 16 + lane / 4 + v / 2 % 2 * 8, c = col + v / 4 * 8 + lane % 4 * 2 + v % 2;
+            if (r < p->g.m && c < p->g.n) {
+                p->g.c[(size_t)r * p->g.ldc + c] = float_to_bf16(acc[v]);
+            }
+        }
         return;
     }
-    int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
      * left 8 columns, then of the right 8. in_box is this address within a box, in elements. */
     int in_box = (int)swizzle_32b((uint32_t)((warp * 16 + lane % 16) * BOX * 2 + lane / 16 * 16)) / 2;
@@ -221,16 +228,14 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
 KERNEL_ENTRY(gemm_kernel, Params);
 
 static GemmStatus launch(const Gemm *g, GemmError *error) {
-    Params p;
-    p.g = *g;
+    Params p = {.g = *g};
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, BN, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
     }
     int tiles = ceil_div(g->m, BM) * ceil_div(g->n, BN);
-    LaunchShape shape = {.grid = min_int(tiles, g->sm_count), .block = THREADS, .shared_bytes = sizeof(Shared)};
-    return launch_kernel(KERNEL(gemm_kernel), shape, &p, g->stream, error);
+    return launch_grid(KERNEL(gemm_kernel), min_int(tiles, g->sm_count), THREADS, sizeof(Shared), &p, g->stream, error);
 }
 
 CHAPTER(08_3_tma_store, .adds = "TMA stores C", .needs = NEEDS_SM90A, .launch = launch);

@@ -462,16 +462,17 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
         UNROLL
         for (int block = 0; block < blocks; block++) {
             int row = work.tile.m * bm + first + block * 64, col = work.tile.n * bn;
+            int warp_row = row + (int)threadIdx.x % 128 / 32 * 16;
             if (schedule == PINGPONG) {
                 store_block(s, p, bn, acc[block], row, col, consumer, &store);
             } else if (p->swapped) {
                 UNROLL
                 for (int quad = 0; quad < bn / 8; quad++) {
-                    store_transposed(p, row + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4,
-                                     col + quad * 8 + (int)threadIdx.x % 4 * 2, &acc[block][quad * 4]);
+                    store_transposed(p, warp_row + (int)threadIdx.x % 32 / 4, col + quad * 8 + (int)threadIdx.x % 4 * 2,
+                                     &acc[block][quad * 4]);
                 }
             } else { /* This epilogue overlaps with nothing, so it avoids barriers and shared memory to be short. */
-                store_warpgroup_tile(p->g.c, p->g.ldc, p->g.m, p->g.n, row, col, acc[block], bn);
+                store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, warp_row, col, acc[block], bn);
             }
         }
     }
@@ -588,7 +589,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-static const Variants variants = VARIANTS("09_every_shape", table, cost, plan);
+static const Variants variants = VARIANTS("09_every_shape", table, cost);
 
 /* The choice for a problem; a thread remembers its last choices. Computing all costs takes the host about 300
  * microseconds, longer than a small kernel. */
@@ -649,8 +650,8 @@ static size_t workspace_bytes(const Gemm *g) {
     return sizeof(int); /* the counter at which producers synchronise */
 }
 
-static const ChapterBeyond beyond_the_ladder = {.choices =
-                                                    CHOOSES_TILE_GROUP | CHOOSES_PRODUCER_BARRIER | CHOOSES_BY_PLAN};
+static const ChapterBeyond beyond_the_ladder = {
+    .choices = CHOOSES_TILE_GROUP | CHOOSES_PRODUCER_BARRIER | CHOOSES_BY_PLAN, .plan = plan};
 CHAPTER(09_every_shape,
         .adds = "two schedules, clusters, a producer barrier, overlapping launches: a kernel for every shape",
         .needs = NEEDS_SM90A, .launch = launch, .workspace_bytes = workspace_bytes, .variants = &variants,

@@ -403,7 +403,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-static const Variants variants = VARIANTS("10_fp8", table, cost, plan);
+static const Variants variants = VARIANTS("10_fp8", table, cost);
 
 /* The map of a matrix [rows][columns] with `pitch` bytes from row to row. */
 static GemmStatus map_of(TensorMap *map, const char *name, ElementType type, const void *base, int rows, int columns,
@@ -448,6 +448,6 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     return launch_kernel(v->kernel, v->name, shape, &p, g->stream, error);
 }
 
-static const ChapterBeyond beyond_the_ladder = {.kind = KIND_FP8};
+static const ChapterBeyond beyond_the_ladder = {.kind = KIND_FP8, .plan = plan};
 CHAPTER(10_fp8, .adds = "e4m3 operands with scales for blocks, promoted into fp32", .needs = NEEDS_SM90A,
         .launch = launch, .variants = &variants, .beyond = &beyond_the_ladder);

@@ -635,7 +635,7 @@ static LaunchPlan plan(const Variant *v, const Gemm *g) {
     return plan;
 }
 
-static const Variants variants = VARIANTS("12_several_gpus", table, cost, plan);
+static const Variants variants = VARIANTS("12_several_gpus", table, cost);
 
 /* Fills in the data about ranks[i], which is rank `other`. */
 static void describe_rank(Params *p, int i, const Ranks *ranks, const Gemm *g, const Variant *v, int other) {
@@ -716,6 +716,6 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
 #define ON_DEVICES NULL
 #endif
 
-static const ChapterBeyond beyond_the_ladder = {.devices = ON_DEVICES};
+static const ChapterBeyond beyond_the_ladder = {.plan = plan, .devices = ON_DEVICES};
 CHAPTER(12_several_gpus, .adds = "what crosses the links does so during the product: C or A gathered, sums scattered",
         .needs = NEEDS_SM90A, .launch = launch, .variants = &variants, .beyond = &beyond_the_ladder);

@@ -27,53 +27,38 @@ DEVICE void transpose_quad(uint32_t w[4]) {
     }
 }
 
-/* Stores 32 columns of a row of C, from column `col` (a multiple of 8) on, as bf16. The quad's lane t holds columns
- * 8j + 2t and the next in v[4j] and v[4j + 1], j = 0 .. 3. Writes nothing outside the m x n matrix. All 32 lanes call
- * it, even those whose row is outside. */
-DEVICE void store_quad_row(bf16 *c, int ldc, int m, int n, int row, int col, const float *v) {
-    uint32_t w[4];
-    UNROLL
-    for (int j = 0; j < 4; j++) {
-        w[j] = pack_bf16x2(v[4 * j], v[4 * j + 1]);
-    }
-    transpose_quad(w);
-    col += (int)threadIdx.x % 4 * 8; /* this lane now has 8 columns from here on */
-    bf16 *out = c + (size_t)row * ldc + col;
-    if (row < m && col + 8 <= n) {
-        uint4 all = {w[0], w[1], w[2], w[3]};
-        *(uint4 *)out = all;
-    } else if (row < m) {
-        UNROLL
-        for (int i = 0; i < 4; i++) {
-            if (col + 2 * i + 1 < n) {
-                *(uint32_t *)(out + 2 * i) = w[i];
-            } else if (col + 2 * i < n) {
-                out[2 * i] = (bf16)w[i];
-            }
-        }
-    }
-}
-
-/* Stores a warp's 16 x columns accumulators as the part of C that begins at (row, col). In every 8 columns this lane
- * holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8 further down. columns is
- * a multiple of 8; acc has the size of the next multiple of 32. All 32 lanes. */
+/* Stores a warp's 16 x columns accumulators, as bf16, as the part of the m x n matrix C that begins at (row, col). In
+ * every 8 columns this lane holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8
+ * further down. Writes nothing outside C. col and columns are multiples of 8; acc has the size of the next multiple of
+ * 32 columns. All 32 lanes call it, even those whose row is outside. */
 DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
-    row += (int)threadIdx.x % 32 / 4;
     if (columns % 32 != 0 && col + columns < n) {
         n = col + columns; /* not all of the last 32 columns belong to this warp */
     }
     UNROLL
     for (int j = 0; j < columns; j += 32) {
-        store_quad_row(c, ldc, m, n, row, col + j, &acc[j / 2]);
-        store_quad_row(c, ldc, m, n, row + 8, col + j, &acc[j / 2 + 2]);
+        UNROLL
+        for (int half = 0; half < 2; half++) {
+            const float *v = &acc[j / 2 + half * 2];
+            uint32_t w[4] = {pack_bf16x2(v[0], v[1]), pack_bf16x2(v[4], v[5]), pack_bf16x2(v[8], v[9]),
+                             pack_bf16x2(v[12], v[13])};
+            transpose_quad(w);
+            int r = row + half * 8 + (int)threadIdx.x % 32 / 4;
+            int first = col + j + (int)threadIdx.x % 4 * 8; /* this lane now has 8 columns from here on */
+            bf16 *out = c + (size_t)r * ldc + first;
+            if (r < m && first + 8 <= n) {
+                uint4 all = {w[0], w[1], w[2], w[3]};
+                *(uint4 *)out = all;
+            } else if (r < m) {
+                UNROLL
+                for (int i = 0; i < 8; i++) {
+                    if (first + i < n) {
+                        out[i] = (bf16)(w[i / 2] >> i % 2 * 16);
+                    }
+                }
+            }
+        }
     }
-}
-
-/* Stores a warpgroup's 64 x columns accumulators, 16 rows a warp, as the part of C that begins at (row, col). All 128
- * threads. */
-DEVICE void store_warpgroup_tile(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc,
-                                 const int columns) {
-    store_warp_rows(c, ldc, m, n, row + (int)threadIdx.x % 128 / 32 * 16, col, acc, columns);
 }
 
 #endif

@@ -9,7 +9,30 @@
 /* A kernel as an argument of launch_kernel(). */
 #define KERNEL(kernel) ((const void *)(kernel)), #kernel
 
-/* Grid, CTA and cluster are 1-D. */
+/* GEMM_OK if the CUDA call `what` did not fail, otherwise GEMM_DEVICE. */
+static inline GemmStatus cuda_status(cudaError_t result, const char *what, GemmError *error) {
+    return result ? gemm_fails(error, GEMM_DEVICE, "%s failed: %s (%s)", what, cudaGetErrorString(result),
+                               cudaGetErrorName(result))
+                  : GEMM_OK;
+}
+
+/* Launches `grid` CTAs of `block` threads of a kernel that takes one struct, as `launch_grid(KERNEL(gemm_kernel), grid,
+ * block, shared_bytes, &params, stream, error)`. Returns GEMM_DEVICE if the launch failed. Errors inside the kernel
+ * show at the next synchronisation. */
+static inline GemmStatus launch_grid(const void *kernel, const char *name, int grid, int block, int shared_bytes,
+                                     const void *params, Stream stream, GemmError *error) {
+    void *arguments[1] = {(void *)params};
+    dim3 ctas((unsigned)grid), threads((unsigned)block);
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes) ||
+        cudaLaunchKernel(kernel, ctas, threads, arguments, (size_t)shared_bytes, stream)) {
+        return gemm_fails(error, GEMM_DEVICE,
+                          "%s was not launched, with %d threads and %d bytes of shared memory in a CTA: %s", name,
+                          block, shared_bytes, cudaGetErrorString(cudaGetLastError()));
+    }
+    return GEMM_OK;
+}
+
+/* A launch with clusters, or one that overlaps the previous launch. Grid, CTA and cluster are 1-D. */
 typedef struct {
     int grid;    /* CTAs */
     int block;   /* threads in a CTA */
@@ -18,15 +41,7 @@ typedef struct {
     int overlap; /* 1: may start before the previous launch has ended (grid.h); sm_90 */
 } LaunchShape;
 
-/* GEMM_OK if the CUDA call `what` did not fail, otherwise GEMM_DEVICE. */
-static inline GemmStatus cuda_status(cudaError_t result, const char *what, GemmError *error) {
-    return result ? gemm_fails(error, GEMM_DEVICE, "%s failed: %s (%s)", what, cudaGetErrorString(result),
-                               cudaGetErrorName(result))
-                  : GEMM_OK;
-}
-
-/* Launches a kernel that takes one struct: `launch_kernel(KERNEL(gemm_kernel), shape, &params, stream, error)`. Returns
- * GEMM_DEVICE if the launch failed. Errors inside the kernel show at the next synchronisation. */
+/* launch_grid() of a shape. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        Stream stream, GemmError *error) {
     cudaLaunchAttribute with[2] = {};

@@ -16,6 +16,7 @@ typedef enum { SWIZZLE_NONE, SWIZZLE_32B, SWIZZLE_64B, SWIZZLE_128B } Swizzle;
 
 #ifdef __CUDACC__
 #include <cudaTypedefs.h>
+#include <dlfcn.h>
 typedef CUtensorMap TensorMap; /* 128 bytes, 64-byte aligned */
 #endif
 
@@ -126,13 +127,8 @@ DEVICE void fence_proxy_async_acquire(void) {
 typedef PFN_cuTensorMapEncodeTiled_v12000 TensorMapEncoder;
 static inline TensorMapEncoder tensor_map_encoder(GemmError *error) {
     static void *encoder;
-    cudaDriverEntryPointQueryResult found;
     if (encoder == NULL) {
-#if CUDART_VERSION >= 12050
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encoder, 12000, cudaEnableDefault, &found);
-#else
-        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &encoder, cudaEnableDefault, &found);
-#endif
+        encoder = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuTensorMapEncodeTiled");
     }
     if (encoder == NULL) {
         (void)gemm_fails(error, GEMM_DEVICE, "this driver has no cuTensorMapEncodeTiled: CUDA 12.0 or later is needed");
@@ -161,13 +157,11 @@ static inline GemmStatus tensor_map_2d(TensorMap *map, const char *name, const b
     CUresult result = encode(map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, (void *)base, sizes, row_bytes, box, steps,
                              CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle,
                              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result != CUDA_SUCCESS) {
-        return gemm_fails(error, GEMM_DEVICE,
-                          "cuTensorMapEncodeTiled refused the tensor map of %s (error %d): %d x %d elements at %p, row "
-                          "pitch %d elements, box %d x %d",
-                          name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols);
-    }
-    return GEMM_OK;
+    return result ? gemm_fails(error, GEMM_DEVICE,
+                               "the driver refused the tensor map of %s (error %d): %d x %d elements at %p, row pitch "
+                               "%d elements, box %d x %d",
+                               name, (int)result, rows, cols, (const void *)base, ld, box_rows, box_cols)
+                  : GEMM_OK;
 #endif
 }
 

@@ -695,7 +695,7 @@ GemmStatus explain_chapter(const Options *options, const Chapter *chapter, const
     printf("problem    %s on %s with %d SMs\n", product, device->name, device->sm_count);
     if (chapter->variants) {
         char text[256];
-        describe_choice(chapter->variants, &e.gemm, text, sizeof text);
+        describe_choice(chapter, &e.gemm, text, sizeof text);
         printf("kernel     %s\n", text);
     }
     GemmStatus status = options->explain_element ? print_element(&e, options) : print_setup(&e);

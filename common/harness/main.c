@@ -388,7 +388,7 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
     GEMM_TRY(timed ? plan_chapter(options, problem, run) : GEMM_OK);
     if (stage->chapter->variants) {
         char text[256];
-        describe_choice(stage->chapter->variants, &run->gemm, text, sizeof text);
+        describe_choice(stage->chapter, &run->gemm, text, sizeof text);
         if (*text) { /* otherwise launch() will say what is wrong */
             printf("kernel   %s\n", text);
         }

@@ -103,7 +103,7 @@ GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterR
     recording.k = problem->gemm.k;
     recording.sms = device->sm_count;
     if (run->chapter->variants) {
-        describe_choice(run->chapter->variants, &run->gemm, recording.kernel, sizeof recording.kernel);
+        describe_choice(run->chapter, &run->gemm, recording.kernel, sizeof recording.kernel);
     }
     problem->data = options->data_given              ? (DataKind)__builtin_ctz(options->data)
                     : problem->gemm.k <= MAX_EXACT_K ? DATA_INTEGERS

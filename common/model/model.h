@@ -111,6 +111,10 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
                         int overlap, const void *params, const void *stream, GemmError *error);
 
 struct CUstream_st;
+static inline GemmStatus launch_grid(const void *kernel, const char *name, int grid, int block, int shared_bytes,
+                                     const void *params, struct CUstream_st *stream, GemmError *error) {
+    return model_launch(kernel, name, grid, block, 0, shared_bytes, 0, params, stream, error);
+}
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        struct CUstream_st *stream, GemmError *error) {
     return model_launch(kernel, name, shape.grid, shape.block, shape.cluster, shape.shared_bytes, shape.overlap, params,

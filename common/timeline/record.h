@@ -369,6 +369,12 @@ static inline GemmStatus recorded_launch(const void *kernel, const char *name, L
     return launch_kernel(kernel, name, shape, params, stream, error);
 }
 #define launch_kernel recorded_launch
+static inline GemmStatus recorded_grid(const void *kernel, const char *name, int grid, int block, int shared_bytes,
+                                       const void *params, Stream stream, GemmError *error) {
+    LaunchShape shape = {grid, block, 0, shared_bytes, 0};
+    return launch_kernel(kernel, name, shape, params, stream, error);
+}
+#define launch_grid recorded_grid
 
 /* barrier.h */
 #define named_barrier_sync(id, threads) RECORDED_SPAN(TRACE_BARRIER, id, named_barrier_sync(id, threads))
@@ -415,8 +421,6 @@ DEVICE void recorded_mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_
     } while (0)
 #define stmatrix_x4(...) RECORDED_EPILOGUE(stmatrix_x4(__VA_ARGS__))
 #define store_warp_rows(...) RECORDED_EPILOGUE(store_warp_rows(__VA_ARGS__); trace_go_on())
-#define store_quad_row(...) RECORDED_EPILOGUE(store_quad_row(__VA_ARGS__); trace_go_on())
-#define store_warpgroup_tile(...) RECORDED_EPILOGUE(store_warpgroup_tile(__VA_ARGS__); trace_go_on())
 
 /* exponent.h */
 DEVICE float recorded_exp2_approx(float x) {

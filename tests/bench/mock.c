@@ -179,7 +179,7 @@ static inline GemmStatus right_w4a8(const Gemm *g, GemmError *error) {
 static const Variant ways[] = {
     {.name = "slow_one", .cluster = 1}, {.name = "fast_one", .cluster = 1}, {.name = "none", .cluster = 1}};
 static double cost_of_way(const Variant *v, const Gemm *g) { return v == &ways[0] ? 1 : v == &ways[1] ? 2 : INFINITY; }
-static const Variants variants_of_09 = VARIANTS("09_plans", ways, cost_of_way, NULL);
+static const Variants variants_of_09 = VARIANTS("09_plans", ways, cost_of_way);
 static GemmStatus by_way(const Gemm *g, GemmError *error) {
     const Variant *v = choose_variant(&variants_of_09, g, error);
     return multiply(g, v == &ways[0] ? 5 : v == &ways[1] ? 2 : 1);
