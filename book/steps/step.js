@@ -4,7 +4,7 @@
  * A frame of a run has what has changed since the frame before. step_words.js, which comes first, makes sentences of facts.
  * It needs nothing else, and opens from disk.
  *
- * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End, space; p: the next phase. */
+ * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End; p: the next phase. */
 "use strict";
 (() => {
   const here = document.currentScript.src.replace(/[^/]*$/, "");
@@ -12,7 +12,7 @@
     zh, number, t, range, capital, sentences, part_of, in_cta, named, stage_name, part_name, group_name, ranges_text, who,
     stages, facts, doing, stage_words, may_touch, word, help_lines, doer, merged,
   } = window.step_words;
-  const PLAY_MS = 900, SOURCE_LINES = 5;
+  const SOURCE_LINES = 5;
 
   // ---- small things
 
@@ -34,6 +34,9 @@
   const waiting = new Set(["sync", "wait", "products", "stores"]);
 
   // ---- a recorded run
+
+  // Fills of a ring have eight colours in turn, so that a lap differs from the one before.
+  const in_colour = (data, state, i) => `f${((i % data.ring) % 4) + (state.stages[i].lap % 2 ? 4 : 0)}`;
 
   // The state at each frame: what the frame says has changed, the rest as before.
   function unfold(data) {
@@ -89,7 +92,7 @@
       ? [...new Set(stage.by.map((warp) => (data.parts[part_of(data, warp)].part === "warpgroup" && !data.wgmma ? `warp ${warp}`
         : group_name(data, part_of(data, warp)))))] : [];
     const clash = (kind === "loading" || kind === "free") && readers.length > 0;
-    const colour = kind === "none" || kind === "free" ? "n" : in_colour(data, state, index)[0];
+    const colour = kind === "none" || kind === "free" ? "n" : in_colour(data, state, index);
     return h(`div.step-stage.${colour}.is-${kind}${clash || reported ? ".hot" : ""}${changed ? ".changed" : ""}`,
       { "data-stage": index, "data-state": kind },
       h("b", null, `stage ${index % data.ring}`),
@@ -203,51 +206,6 @@
     },
   };
 
-  // ---- the time axis: a row for each part of the CTA, one for copies and one for the tensor cores; a frame is as wide as another
-
-  // What a warpgroup does at a time: it waits if a warp of it does, as wgmma takes all four. Who has nothing to do does not count.
-  const idle = new Set(["begin", "met", "registers", "returned"]);
-  function part_does(group) {
-    const busy = group.map(([, [what]]) => what).filter((what) => !idle.has(what));
-    return [busy.some((what) => what !== "products" && waiting.has(what)) ? "wait" : busy.includes("products") ? "products"
-      : busy.length ? "work" : "none"];
-  }
-  const in_colour = (data, state, i) => [`f${((i % data.ring) % 4) + (state.stages[i].lap % 2 ? 4 : 0)}`, state.stages[i].k];
-
-  function axis_rows(data) {
-    const of = (cell) => data.states.map(cell);
-    const oldest = (state, list) => list.length ? in_colour(data, state, list.sort((i, j) => state.stages[i].k - state.stages[j].k)[0]) : ["none"];
-    return [...data.parts.map((part, i) => [part_name(part).replace(/^the (thread that )?| of(?= CTA)/g, ""), of((state) => part_does(state.doing[i]))]),
-      [t("copies", "拷贝"), of((state) => oldest(state, range(data.stages).filter((i) => (state.stages[i] || {}).state === "loading")))],
-      data.wgmma ? [t("tensor cores", "张量核心"), of((state) => oldest(state,
-        (state.products || []).filter((p) => p.state === "running").flatMap((p) => p.stages)))] : null,
-      [t("phase complete", "阶段完成"), of((state) => state.say.some((fact) => fact.f === "complete") ? ["over"] : ["none"])]].filter(Boolean);
-  }
-
-  // Neighbours that are the same are one piece: [from, to, kind, k-tile].
-  function pieces(cells) {
-    const out = [];
-    cells.forEach(([kind, k], i) => {
-      const one = out[out.length - 1];
-      if (one && one[2] === kind && one[3] === k && kind !== "over") one[1] = i + 1;
-      else out.push([i, i + 1, kind, k]);
-    });
-    return out.filter(([, , kind]) => kind !== "none");
-  }
-
-  function axis(data, go) {
-    if (data.kind !== "run" || data.only) return null;
-    const rows = axis_rows(data), at = (i) => `${((100 * i) / data.frames.length).toFixed(2)}%`;
-    const to = (event) => {
-      const box = event.currentTarget.getBoundingClientRect();
-      go(Math.floor((data.frames.length * (event.clientX - box.left)) / box.width));
-    };
-    return h("div.step-axis", { "aria-hidden": "true" }, h("div", null, rows.map(([name]) => h("small", null, name))),
-      h("div.step-tracks", { onclick: to }, rows.map(([, cells]) => h("div", null, pieces(cells).map(([from, end, kind, k]) =>
-        h(`span.${kind}`, { style: `left:${at(from)};width:${at(end - from)}` }, k === undefined || end - from < 3 ? "" : k)))),
-        h("i.step-cursor", { style: `width:${at(1)}` })));
-  }
-
   // ---- one thing changed: a row for each thing, a button for each recorded run; how it ended is told when it was chosen, below it
 
   function mount_choice(box, data) {
@@ -322,13 +280,12 @@
     if (data.kind === "choice") return mount_choice(box, data);
     const page = pages[data.kind];
     const frames = data.frames.length;
-    let k = -1, timer = null;
+    let k = -1;
     if (page.prepare && !data.states) page.prepare(data);
 
     const button = (text, label, action, key) => h("button",
       { type: "button", "aria-label": label, title: key ? t(`${label} (${key})`, `${label}（${key}）`) : label, "data-action": action,
       onclick: () => act(action) }, text);
-    const play = button(t("play", "播放"), t("play", "播放"), "play", t("space", "空格"));
     const slider = h("input", { type: "range", min: 0, max: frames - 1, "aria-label": t("frame", "帧"),
       oninput: () => go(Number(slider.value)) });
     const count = h("output.step-count", null);
@@ -338,9 +295,8 @@
       button("|←", t("first", "开头"), "first", "Home"), button("←", t("back", "后退"), "back", "←"),
       button("→", t("forward", "前进"), "on", "→"), button("→|", t("last", "末尾"), "last", "End"),
       data.kind === "run" ? button(t("next phase", "下一阶段"), t("to the next phase change", "到下一次阶段完成"), "phase", "p") : null,
-      play, slider, count);
-    const times = axis(data, (to) => go(to));
-    box.replaceChildren(way_back(box), h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, times || "", view, data.kind === "run" ? help(data) : "");
+      slider, count);
+    box.replaceChildren(way_back(box), h("h2.step-title", null, page.title(data)), bar_of_buttons, sentence, view, data.kind === "run" ? help(data) : "");
     box.tabIndex = 0;
     box.lang = zh ? "zh" : "en";
 
@@ -353,32 +309,14 @@
         && data.kind === "run" ? t(`, model step ${data.frames[k].step}`, `，模型步 ${data.frames[k].step}`) : "");
       sentence.textContent = page.say(data, k);
       view.replaceChildren(...page.view(data, k).flat(9).filter(Boolean));
-      if (times) times.querySelector(".step-cursor").style.left = `${(100 * k) / frames}%`;
       box.dataset.frame = k;
       if (!keep) history.replaceState(null, "", `#${hash_name(data.name)}=${k}`);
-      if (k === frames - 1) stop();
-    }
-    function label_play(text) {
-      play.textContent = text;
-      play.setAttribute("aria-label", text);
-    }
-    function stop() {
-      clearInterval(timer);
-      timer = null;
-      label_play(t("play", "播放"));
-    }
-    function start() {
-      if (k === frames - 1) go(0);
-      timer = setInterval(() => go(k + 1), PLAY_MS);
-      label_play(t("pause", "暂停"));
     }
     function act(action) {
-      if (action !== "play" && timer) stop();
       ({ first: () => go(0), back: () => go(k - 1), on: () => go(k + 1), last: () => go(frames - 1),
-        phase: () => go(k + 1 + [...data.frames.slice(k + 1), {}].findIndex((one) => !one.say || one.say.some((fact) => fact.f === "complete"))),
-        play: () => (timer ? stop() : start()) })[action]();
+        phase: () => go(k + 1 + [...data.frames.slice(k + 1), {}].findIndex((one) => !one.say || one.say.some((fact) => fact.f === "complete"))) })[action]();
     }
-    const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
+    const keys = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last" };
     if (data.kind === "run") keys.p = "phase";
     // A page of its own has no other use for the keys; on a lesson they scroll, but for who has chosen the viewer.
     const listens = document.body.classList.contains("steps-page") && boxes().length === 1 ? document : box;
@@ -386,7 +324,6 @@
       const at = event.target;
       if (!keys[event.key] || !box.isConnected || event.ctrlKey || event.altKey || event.metaKey
         || (at.matches && at.matches("input, pre, textarea, select"))) return;
-      if (event.key === " " && at.matches && at.matches("button, summary, a")) return;
       event.preventDefault();
       act(keys[event.key]);
     });

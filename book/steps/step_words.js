@@ -120,69 +120,10 @@ window.step_words = (() => {
       `${w} 发起 TMA 存储，从 ${f.buffer} 存出 ${f.amount} 个框。`),
     stored: (f) => t(`The copy engine has read ${f.amount > 1 ? `${f.amount} boxes of ` : ""}${f.buffer} and written to C.`,
       `拷贝引擎读完了 ${f.buffer}${f.amount > 1 ? ` 的 ${f.amount} 个框` : ""}，写进了 C。`),
-    report: (f, w, d) => `${t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
-      `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`)}${t(" ", "")}${told(d)}`,
+    report: (f, w, d) => t(`The model stops the launch and reports ${f.rule}: ${rule_title(d.report.text)}.`,
+      `模型中止这次启动，报告 ${f.rule}${rules_zh[f.rule] ? `：${rules_zh[f.rule]}` : ""}。`),
     end: () => t("All threads have returned: the tile is complete.", "所有线程都已返回：分块算完了。"),
   };
-
-  // The report in plain words: which line does what to which, and who waits for whom.
-  function told(data) {
-    const text = data.report.text, state = data.states[data.states.length - 1];
-    // Of "  now      FILE:66: ldmatrix by CTA 0 warp 7 lane 0": the line, what it does, whose thread does it.
-    const at = (key) => {
-      const [, line, what, warp] = new RegExp(`^  ${key} +\\S+?:(\\d+): (.*?) by CTA \\d+ warp (\\d+)`, "m").exec(text) || [];
-      const part = warp === undefined ? null : data.parts[part_of(data, warp)];
-      return { line, what: what && what.replace(/ \(.*| counted by .*| reading .*/, "").replace(/^TMA (load|store)$/, (all, kind) => t(all, kind === "load" ? "TMA 加载" : "TMA 存储")),
-        who: part && (part.part === "warpgroup" ? `warp ${warp}` : part_name(part)) };
-    };
-    const now = at("now"), before = at("before");
-    const barrier = (/^  barrier +(\S+)/m.exec(text) || [])[1];
-    switch (data.report.rule) {
-      case "DEADLOCK":
-        return [...text.matchAll(/^  waiting +\S+?:(\d+): .*, for phase (\d+) of (\S+)/gm)].map(([, line, phase, name]) => {
-          const [, expected, pending, , announced, brought] = state.barriers[name];
-          const who = state.doing.flatMap((group, i) => group.some(([, what]) => what[0] === "wait" && what[1] === name)
-            ? [group_name(data, i)] : []);
-          const missing = pending ? t(pending < expected ? `${pending} of ${expected} arrivals ${pending === 1 ? "is" : "are"} missing`
-            : expected === 1 ? "its one arrival is missing" : `none of its ${expected} arrivals has happened`,
-            `所需的 ${expected} 次到达还缺 ${pending} 次`) : t(`${number(announced - brought)} of the announced bytes never land`,
-            `声明的字节中有 ${number(announced - brought)} 个永远不会来`);
-          return t(`${capital(who.join(" and "))} wait${who.length > 1 ? "" : "s"} in line ${line} for phase ${phase} of ${name}: ${missing}.`,
-            `${who.join(" 和")} 在第 ${line} 行等待 ${name} 的阶段 ${phase}：${missing}。`);
-        }).join(t(" ", ""));
-      case "RACE_RAW": {
-        const early = (/^  before +\S+?:(\d+): wait that returned at once/m.exec(text) || [])[1];
-        return t(`The ${now.what} of ${now.who} in line ${now.line} reads what the ${before.what} in line ${before.line} writes, but this thread has not waited for that${early ? `: its wait in line ${early} returned at once` : ""}.`,
-          `${now.who} 在第 ${now.line} 行的 ${now.what} 读取第 ${before.line} 行的 ${before.what} 要搬来的数据：该线程并没有等到它们${early ? `，因为第 ${early} 行的等待立刻就返回了` : ""}。`);
-      }
-      case "RACE_WAR":
-        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} may still read: the writer has not waited for that.`,
-          `第 ${now.line} 行的 ${now.what} 覆盖的数据，${before.who} 在第 ${before.line} 行的 ${before.what} 可能还在读：写的一方并没有等它读完。`);
-      case "PROXY_FENCE":
-        return t(`The ${now.what} in line ${now.line} overwrites what the ${before.what} of ${before.who} in line ${before.line} has read: a barrier orders the two, but the fence is missing.`,
-          `第 ${now.line} 行的 ${now.what} 覆盖 ${before.who} 在第 ${before.line} 行用 ${before.what} 读过的数据：两者之间有屏障，缺的是栅栏。`);
-      case "WGMMA_FENCE":
-        return t(`The wgmma of ${now.who} in line ${now.line} uses registers that ordinary code has used, without a wgmma_fence() in between.`,
-          `${now.who} 在第 ${now.line} 行的 wgmma 要用普通代码用过的寄存器：中间没有 wgmma_fence()。`);
-      case "TX_COUNT": {
-        const [, , , , announced, brought] = state.barriers[barrier];
-        return t(`${number(announced)} bytes are announced on ${barrier}, and ${number(brought)} have landed.`,
-          `${barrier} 上只声明了 ${number(announced)} 字节，已到 ${number(brought)} 字节。`);
-      }
-      case "PHASE_STALE": {
-        const [, parity, old, next, other] = /^  phase +parity (\d) again, which was phase (\d+).*phase (\d+), has parity (\d)/m.exec(text);
-        return t(`Line ${now.line} waits for parity ${parity} of ${barrier}, as line ${before.line} did: that was phase ${old}. The next phase, ${next}, has parity ${other}.`,
-          `第 ${now.line} 行等待 ${barrier} 的奇偶位 ${parity}，和第 ${before.line} 行一样：那是阶段 ${old}。下一个阶段 ${next} 的奇偶位是 ${other}。`);
-      }
-      case "PHASE_SKIPPED": {
-        const wait = at("wait"), arrival = at("arrival");
-        return t(`${capital(wait.who)} waits in line ${wait.line} for the previous phase, and ${arrival.who}, which arrives in line ${arrival.line}, completes phase ${state.barriers[barrier][0]} of ${barrier} before that wait has returned: a slower thread would find the parity changed and would wait for the wrong phase.`,
-          `${wait.who} 在第 ${wait.line} 行等的是前一个阶段，${arrival.who} 不等它看到，就在第 ${arrival.line} 行的到达中完成了 ${barrier} 的阶段 ${state.barriers[barrier][0]}：慢一点的线程会发现奇偶位已变，转而等待这个阶段。`);
-      }
-      default:
-        return "";
-    }
-  }
 
   // What threads do at a time: the kind, and what belongs to it.
   const groups_over = (n) => t(`${n} wgmma group${n === 1 ? "" : "s"}`, `${n} 个 wgmma 组`);
@@ -244,8 +185,6 @@ window.step_words = (() => {
     data.only ? null
       : t("A stage is a part of shared memory for one k-tile of A and B. Its border shows its state: dashed if it is free, dotted while it is being loaded, plain if it is full or has been read, double while it is being read. ✎ says who may access it.",
       "stage（级）是共享内存里放一个 k-tile 的 A 和 B 的地方。边框表示状态：虚线是空闲，点线是正在加载，实线是已满或已读完，双线是正在被读。✎ 后面写着谁可以动它。"),
-    data.only ? null : t("On the axis a filled piece is work, a low bar a wait for a barrier, and an empty piece a wait for products. Copies and tensor cores have the colour and the number of their k-tile. Click to go to a frame; key p goes to the next completed phase.",
-      "时间轴：实心块在干活，矮横条在等屏障，空心块在等自己的乘法。拷贝和张量核心用 k-tile 的颜色和编号。点一下就跳到那一帧；按 p 跳到下一次阶段完成。"),
     t("Marks show which rows and stages have changed in this frame, or, on the last frame of a bug, which of them the report names. Threads that do the same share a line.",
       "带标记的行和 stage，是这一帧里变了的；在 bug 的最后一帧，是报告里提到的。做同一件事的线程合成一行。"),
     t("This is a run of the CPU model, with one of many correct orders of events; its steps do not measure time.",
