@@ -76,7 +76,6 @@ static void test_depends(void) {
     } cases[] = {
         {"ring RIGHT", NULL},
         {"mbarrier RIGHT_TOKEN_POLL", NULL},
-        {"roles RIGHT_ASKS", NULL},
         {"idioms RIGHT_TRITON_2", NULL},
         {"idioms RIGHT_CUTLASS_TRY_2", NULL},
         {"idioms RIGHT_CUTLASS_PEEK_2", NULL},
@@ -119,7 +118,7 @@ static void test_replay(void) {
     contains(text, "arrive.expect_tx 24576", "--barriers shows announced bytes");
     contains(text, "phase complete", "--barriers shows the end of phases");
     free(text);
-    text = output_of(find_case("roles RIGHT_ASKS"), &options, 1);
+    text = output_of(find_case("idioms RIGHT_CUTLASS_PEEK_2"), &options, 1);
     contains(text, "asked, parity 0: no ", "--barriers shows a question that was answered with no");
     contains(text, "asked, parity 0: yes ", "... and with yes");
     free(text);
@@ -168,7 +167,7 @@ static void test_journal(void) {
     contains(text, "kernels_ring.c:", "... and places");
     ok(strstr(text, "\"what\":\"report\"") == NULL, "... and no report of what is right");
     free(text);
-    static const char *const names[] = {"roles RIGHT_ASKS", "roles RIGHT_FRAGMENTS", "peer RIGHT_OF_PAIRS"};
+    static const char *const names[] = {"idioms RIGHT_CUTLASS_PEEK_2", "roles RIGHT_FRAGMENTS", "peer RIGHT_OF_PAIRS"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         text = journal_of(names[i]);
         ok(is_a_journal(text), "a journal of %s", names[i]);

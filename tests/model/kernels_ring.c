@@ -14,8 +14,7 @@
 
 #define CASE_LIST "roles"
 
-/* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B; where they take turns, the
- * same rows. */
+/* Two consumer warpgroups, then two producer warps. A consumer multiplies 64 rows of A by B. */
 enum { BM = 64, BN = 64, BK = 64, CONSUMERS = 2, PRODUCER = 128 * CONSUMERS, THREADS = PRODUCER + 64 };
 enum { STAGES = 3, K_TILES = 8, STEPS = BK / 16, A_BYTES = CONSUMERS * BM * BK * 2, B_BYTES = BN * BK * 2 };
 enum { BYTES = A_BYTES + B_BYTES };
@@ -23,30 +22,20 @@ enum { BYTES = A_BYTES + B_BYTES };
 /* the producer */
 RIGHT_CASE(RIGHT_EXPECT_BY_OTHER); /* another thread announces B, before a __syncwarp() and the arrival */
 RIGHT_CASE(RIGHT_LOADS_FIRST);     /* loads, then arrive.expect_tx */
-RIGHT_CASE(RIGHT_EMPTY_AHEAD);     /* it waits for the stage of the next k-tile before it fills this one */
 RIGHT_CASE(RIGHT_FIRST_LAP_FREE);  /* it asks for no stage in the first lap */
 RIGHT_CASE(RIGHT_B_BY_CP_ASYNC);   /* all 64 threads copy B, fence and arrive; one of them loads A */
-RIGHT_CASE(RIGHT_B_BY_STORES);     /* ... or store B; then one of them fences for all, and arrives */
 RIGHT_CASE(RIGHT_REFILL_NAMED);    /* no producer: the consumers synchronise at a named barrier, one of them loads */
 /* the consumers' waits */
-RIGHT_CASE(RIGHT_ASKS);        /* test_wait, and a wait if it was in vain */
 RIGHT_CASE(RIGHT_ASKS_AHEAD);  /* test_wait for the next k-tile, and a wait all the same */
 RIGHT_CASE(RIGHT_WAITS_TWICE); /* for the same phase, and arrives at another barrier between */
-RIGHT_CASE(RIGHT_ONE_WAITS);   /* one thread of each consumer, then a barrier of the warpgroup */
 RIGHT_CASE(RIGHT_HANDED_ON); /* a producer warp waits and arrives at a numbered barrier, at which the consumers sync */
-/* their releases */
-RIGHT_CASE(RIGHT_SYNCWARP_ARRIVES); /* a lane of each warp, which has read A by ldmatrix, after a __syncwarp() */
-RIGHT_CASE(RIGHT_LATE_RELEASE);     /* wait_group(2), two k-tiles late */
+RIGHT_CASE(RIGHT_LATE_RELEASE); /* wait_group(2), two k-tiles late */
 /* their products */
 RIGHT_CASE(RIGHT_STEP_GROUPS);  /* a group for each k16 step; the wait leaves a k-tile's */
 RIGHT_CASE(RIGHT_FENCE_ONCE);   /* before the main loop */
 RIGHT_CASE(RIGHT_TWO_SETS);     /* of accumulators, in turn; one is read while the products on the other go on */
-RIGHT_CASE(RIGHT_ZEROED);       /* accumulators are set to zero before the loop, and always added to */
 RIGHT_CASE(RIGHT_FRAGMENTS);    /* A from registers, two sets in turn */
 RIGHT_CASE(RIGHT_LOADED_AHEAD); /* ... the next set is loaded between the fence and the products on this one */
-/* turns: each k-tile is for one consumer */
-RIGHT_CASE(RIGHT_TURNS_BOTH);   /* the other one waits for it and releases it too */
-RIGHT_CASE(RIGHT_TURNS_HANDED); /* numbered barriers hand the turn on, as CUTLASS does */
 /* phases without bytes */
 RIGHT_CASE(RIGHT_OWN_ARRIVAL);                 /* a thread arrives for phase 0, and waits for phase 1 */
 RIGHT_CASE(RIGHT_KNOWN_ARRIVAL);               /* a thread that knows of that arrival waits for phase 1 */
@@ -104,11 +93,8 @@ typedef struct {
     int bug, zero;
 } Params;
 
-DEVICE int turns(int bug) { return bug == RIGHT_TURNS_BOTH || bug == RIGHT_TURNS_HANDED; }
-
 DEVICE int from_registers(int bug) {
-    return bug == RIGHT_FRAGMENTS || bug == RIGHT_SYNCWARP_ARRIVES || bug == RIGHT_LOADED_AHEAD ||
-           bug == FRAGMENT_BEHIND_FENCE;
+    return bug == RIGHT_FRAGMENTS || bug == RIGHT_LOADED_AHEAD || bug == FRAGMENT_BEHIND_FENCE;
 }
 
 /* ---- the producer ------------------------------------------------------------------------------------------------ */
@@ -116,8 +102,7 @@ DEVICE int from_registers(int bug) {
 DEVICE int announced(int bug) {
     switch (bug) {
     case RIGHT_EXPECT_BY_OTHER:
-    case RIGHT_B_BY_CP_ASYNC:
-    case RIGHT_B_BY_STORES: return A_BYTES;
+    case RIGHT_B_BY_CP_ASYNC: return A_BYTES;
     case EXPECT_HALF: return BYTES / 2;
     case EXPECT_DOUBLE: return 2 * BYTES;
     case BOX_TOO_LARGE: return BYTES + A_BYTES;
@@ -141,7 +126,7 @@ DEVICE void load(Shared *s, const Params *p, int k_tile) {
     }
     bf16 *b = bug == LOAD_OVER_BARRIER ? (bf16 *)((uintptr_t)s->full / 1024 * 1024) : s->b[stage];
     tma_load_2d(s->a[stage] + (bug == LOAD_MISALIGNED ? 8 : 0), map_a, k, 0, bar);
-    if (bug != RIGHT_B_BY_CP_ASYNC && bug != RIGHT_B_BY_STORES) {
+    if (bug != RIGHT_B_BY_CP_ASYNC) {
         tma_load_2d(b, &p->map_b, k, 0, bar);
     }
     ADDS(RIGHT_LOADS_FIRST, mbarrier_arrive_expect_tx(full, BYTES));
@@ -165,26 +150,13 @@ DEVICE void produce(Shared *s, const Params *p) {
             mbarrier_wait_parity(&s->full[stage], (uint32_t)(k_tile / STAGES) & 1);
             named_barrier_arrive(3 + stage, 128 * CONSUMERS + 32);
         }
-    } else if (bug == RIGHT_B_BY_CP_ASYNC || bug == RIGHT_B_BY_STORES) {
+    } else if (bug == RIGHT_B_BY_CP_ASYNC) {
         for (; k_tile < K_TILES; k_tile++) {
             int stage = k_tile % STAGES;
             wait_empty(s, p, k_tile);
             for (int row = thread / 8; row < BN; row += 8) {
-                bf16 *to = &s->b[stage][swizzled_index(row, thread % 8)];
-                const bf16 *from = p->b + row * K_TILES * BK + k_tile * BK + thread % 8 * 8;
-                if (bug == RIGHT_B_BY_STORES) {
-                    *(uint4 *)to = *(const uint4 *)from;
-                } else {
-                    cp_async_16(to, from);
-                }
-            }
-            if (bug == RIGHT_B_BY_STORES) {
-                named_barrier_sync(14, 64);
-                if (thread == 0) {
-                    fence_proxy_async();
-                    load(s, p, k_tile);
-                }
-                continue;
+                cp_async_16(&s->b[stage][swizzled_index(row, thread % 8)],
+                            p->b + row * K_TILES * BK + k_tile * BK + thread % 8 * 8);
             }
             if (thread == 0) {
                 load(s, p, k_tile);
@@ -195,13 +167,8 @@ DEVICE void produce(Shared *s, const Params *p) {
             mbarrier_arrive(&s->full[stage]);
         }
     } else if (thread == 0 || (two && thread == 1)) {
-        ADDS(RIGHT_EMPTY_AHEAD, wait_empty(s, p, 0));
         for (; k_tile < K_TILES; k_tile++) {
-            if (bug != RIGHT_EMPTY_AHEAD) {
-                wait_empty(s, p, k_tile);
-            } else if (k_tile + 1 < K_TILES) {
-                wait_empty(s, p, k_tile + 1);
-            }
+            wait_empty(s, p, k_tile);
             if (two && thread == 1) {
                 mbarrier_expect_tx(&s->full[k_tile % STAGES], B_BYTES);
             }
@@ -224,13 +191,7 @@ DEVICE void wait_full(Shared *s, const Params *p, int k_tile) {
     uint32_t parity = (uint32_t)(k_tile / STAGES) & 1;
     MBarrier *full = &s->full[stage];
     switch (bug) {
-    case RIGHT_ASKS:
-        if (!mbarrier_test_wait_parity(full, parity)) {
-            mbarrier_wait_parity(full, parity);
-        }
-        break;
     case ONE_WARP_MULTIPLIES:
-    case RIGHT_ONE_WAITS:
         if (thread == 0) {
             mbarrier_wait_parity(full, parity);
         }
@@ -263,7 +224,7 @@ DEVICE void load_fragments(Shared *s, const Params *p, uint32_t fragment[STEPS][
 DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2][STEPS][4], int k_tile, int first) {
     const int bug = p->bug, stage = k_tile % STAGES;
     int consumer = (int)threadIdx.x / 128, warp = (int)threadIdx.x / 32 % 4, set = k_tile % 2;
-    const bf16 *tile = &s->a[stage][turns(bug) ? 0 : consumer * BM * BK];
+    const bf16 *tile = &s->a[stage][consumer * BM * BK];
     uint64_t a = bug == WRONG_STRIDE ? wgmma_descriptor_fields(shared_address(tile), 16, 2048, WGMMA_SWIZZLE_128B)
                                      : wgmma_descriptor(tile);
     uint64_t b = wgmma_descriptor(s->b[stage]);
@@ -287,13 +248,12 @@ DEVICE void multiply(Shared *s, const Params *p, float *acc, uint32_t fragment[2
         load_fragments(s, p, fragment[1 - set], k_tile + 1);
     }
     ADDS(FRAGMENT_BEHIND_FENCE, fragment[set][1][2] += (uint32_t)p->zero);
-    int add = bug == RIGHT_ZEROED || !first;
     for (int step = 0; step < STEPS; step++) {
         int k16 = bug == SAME_K_STEP ? 0 : step * WGMMA_K16_STEP;
         if (from_registers(bug)) {
-            wgmma_rs(64, acc, fragment[set][step], b + k16, add || step > 0);
+            wgmma_rs(64, acc, fragment[set][step], b + k16, !first || step > 0);
         } else {
-            wgmma_ss(64, acc, a + k16, b + k16, add || step > 0);
+            wgmma_ss(64, acc, a + k16, b + k16, !first || step > 0);
         }
         if (bug == RIGHT_STEP_GROUPS && step < STEPS - 1) {
             wgmma_commit_group();
@@ -309,12 +269,10 @@ DEVICE void release(Shared *s, const Params *p, int k_tile) {
     if (k_tile < 0) {
         return;
     }
-    if (bug == RIGHT_SYNCWARP_ARRIVES) {
-        __syncwarp();
-    } else if (from_registers(bug)) {
+    if (from_registers(bug)) {
         named_barrier_sync(1 + (int)threadIdx.x / 128, 128);
     }
-    if (bug == RIGHT_SYNCWARP_ARRIVES ? thread % 32 == 5 : thread == 0 || bug == ALL_ARRIVE) {
+    if (thread == 0 || bug == ALL_ARRIVE) {
         mbarrier_arrive(&s->empty[k_tile % STAGES]);
     }
 }
@@ -330,40 +288,22 @@ DEVICE void refill(Shared *s, const Params *p, int k_tile) {
 DEVICE void consume(Shared *s, const Params *p) {
     const int bug = p->bug;
     int consumer = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
-    int none = turns(bug) || bug == RIGHT_LOADED_AHEAD || bug == RELEASE_EARLY;
+    int none = bug == RIGHT_LOADED_AHEAD || bug == RELEASE_EARLY;
     int late = bug == RIGHT_LATE_RELEASE ? 2 : !none; /* k-tiles in flight */
     float acc[2][BN / 2];
     uint32_t fragment[2][STEPS][4];
-    if (bug == RIGHT_ZEROED) {
-        for (int i = 0; i < BN / 2; i++) {
-            acc[0][i] = 0;
-        }
-    }
     for (int k_tile = 0; k_tile < STAGES && bug == RIGHT_REFILL_NAMED && threadIdx.x == 128; k_tile++) {
         load(s, p, k_tile);
     }
-    if (bug == RIGHT_TURNS_HANDED && consumer == 1) {
-        named_barrier_arrive(6, 128 * CONSUMERS); /* consumer 0's first turn is free */
-    }
     for (int k_tile = 0; k_tile < K_TILES; k_tile++) {
-        int mine = !turns(bug) || k_tile % 2 == consumer, set = bug == RIGHT_TWO_SETS ? k_tile % 2 : 0;
-        if (!mine) {
-            if (bug == RIGHT_TURNS_BOTH) {
-                wait_full(s, p, k_tile);
-                named_barrier_sync(1 + consumer, 128);
-                release(s, p, k_tile);
-            }
-            continue;
-        }
-        ADDS(RIGHT_TURNS_HANDED, named_barrier_sync(6 + consumer, 128 * CONSUMERS));
+        int set = bug == RIGHT_TWO_SETS ? k_tile % 2 : 0;
         if (bug != RIGHT_LOADED_AHEAD || k_tile == 0) {
             wait_full(s, p, k_tile);
         }
         if (bug == ONE_WARP_RETURNS && k_tile == 1 && warp == 3) {
             return;
         }
-        multiply(s, p, acc[set], fragment, k_tile, k_tile < (turns(bug) || bug == RIGHT_TWO_SETS ? 2 : 1));
-        ADDS(RIGHT_TURNS_HANDED, named_barrier_arrive(7 - consumer, 128 * CONSUMERS));
+        multiply(s, p, acc[set], fragment, k_tile, k_tile < (bug == RIGHT_TWO_SETS ? 2 : 1));
         if (bug == RIGHT_ASKS_AHEAD && k_tile + 1 < K_TILES) {
             mbarrier_test_wait_parity(&s->full[(k_tile + 1) % STAGES], (uint32_t)((k_tile + 1) / STAGES) & 1);
         }
@@ -417,10 +357,7 @@ static __global__ void __launch_bounds__(THREADS, 1) ring_kernel(const __grid_co
                                           bug == FULL_COUNT_128        ? 128
                                           : bug == RIGHT_B_BY_CP_ASYNC ? 65
                                                                        : 1));
-        mbarrier_init(s->empty, STAGES,
-                      bug == RIGHT_SYNCWARP_ARRIVES           ? 4 * CONSUMERS
-                      : turns(bug) && bug != RIGHT_TURNS_BOTH ? 1
-                                                              : CONSUMERS);
+        mbarrier_init(s->empty, STAGES, CONSUMERS);
         mbarrier_init(&s->extra, 1, bug == RIGHT_WAITS_TWICE ? 128 * CONSUMERS : 1);
         LEAVES_OUT(RIGHT_NO_INIT_FENCE, mbarrier_init_fence());
     }
@@ -461,10 +398,9 @@ static int run(const Case *c) {
         status = launch_kernel(KERNEL(ring_kernel), shape, &p, NULL, NULL);
     }
     int right = bug == RIGHT_OWN_ARRIVAL || bug == RIGHT_KNOWN_ARRIVAL; /* they multiply nothing */
-    for (int i = 0; i < (turns(bug) ? BM : ROWS) && status == 0 && !right; i++) {
+    for (int i = 0; i < ROWS && status == 0 && !right; i++) {
         for (int j = 0; j < BN; j++) {
-            float got = out[i * BN + j] + (turns(bug) ? out[(BM + i) * BN + j] : 0);
-            status |= got != case_dot(a + i * K, b + j * K, K);
+            status |= out[i * BN + j] != case_dot(a + i * K, b + j * K, K);
         }
     }
     return status;

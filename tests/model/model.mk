@@ -3,7 +3,7 @@
 # cases: small kernels, right ones and wrong ones. chapters: every chapter over edge sizes, policies and seeds.
 # internals: what a kernel cannot show. All print TAP.
 
-MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter every_k internals)
+MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter internals)
 MORE_TESTS += $(MODEL_TESTS)
 MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard tests/model/kernels_*.c))
 
@@ -11,7 +11,7 @@ MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard test
 $(MODEL_KERNELS): $(B)/tests/model/%.o: tests/model/%.c $(CC_STAMP)
 	$(call c_object,$(C_CHAPTER))
 
-$(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): \
+$(addprefix $(B)/tests/model/,every_chapter.o run_case.o): \
         $(B)/tests/model/%.o: tests/model/%.c $(CHAPTERS_INC) $(STEPS_INC) \
         $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
@@ -19,7 +19,7 @@ $(addprefix $(B)/tests/model/,every_chapter.o every_k.o run_case.o): \
 $(addprefix $(B)/tests/model/,cases internals): \
         %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
-$(addprefix $(B)/tests/model/,every_chapter every_k): %: %.o $(CHAPTERS:%=$(B)/model/%.o) \
+$(B)/tests/model/every_chapter: %: %.o $(CHAPTERS:%=$(B)/model/%.o) \
         $(STEP_IDS:%=$(B)/model/%.o) $(MODEL_OBJECTS) \
         $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(KIND_OBJECTS) $(LINK_STAMP)
 	$(program)

@@ -178,6 +178,10 @@ static void test_additions(void) {
 static void test_descriptor(void) {
     is_hex(wgmma_descriptor_decode(0x800a002002003fffu).unknown, 0, "a descriptor without other bits");
     is_hex(wgmma_descriptor_decode(0x3ff1c000c000c000u).unknown, 0x3ff1c000c000c000u, "bits that belong to no field");
+    is_hex(wgmma_descriptor_fields(0xfffc0400, 0, 0, WGMMA_SWIZZLE_NONE), 0x40,
+           "address bits from 18 on reach no field");
+    is_hex(wgmma_descriptor_fields(0x3fff0, 0x3fff0, 0x3fff0, WGMMA_SWIZZLE_32B), 0xc0003fff3fff3fff,
+           "the largest of all");
 }
 
 /* ---- other types than bf16 --------------------------------------------------------------------------------------- */
