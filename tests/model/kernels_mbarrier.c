@@ -18,8 +18,7 @@ enum { CTAS = 2, VALUE = 42, ASKS = 2, WRITER = 32, THREADS = 64, ROUNDS = 4, CH
 typedef struct {
     int value[THREADS];
     int chunk[2][N];
-    MBarrier bar, other, second, none;
-    int count;
+    MBarrier bar, other, none;
 } Shared;
 
 typedef struct Params Params;
@@ -281,14 +280,12 @@ DEVICE void ballot(Shared *s, const Params *p) {
 /* No means "not yet", however often a thread asks (PTX 9.7.13.15.16). */
 
 /* Thread 32 writes and arrives; thread 0 asks, and reads. */
-RIGHT_IN(asks, RIGHT_WORKS_BETWEEN); /* and sleeps longer and longer */
-RIGHT_IN(asks, RIGHT_COUNTS_QUIETLY);
+RIGHT_IN(asks, RIGHT_WORKS_BETWEEN);   /* and sleeps longer and longer */
 RIGHT_IN(asks, RIGHT_ASKS_THEN_WAITS); /* so often, then waits */
 WRONG_IN(asks, TWICE, RACE_RAW);
 WRONG_IN(asks, TRY_1000_TIMES, RACE_RAW);
 WRONG_IN(asks, PASSES_FRESH, UNINIT_SHARED);
-WRONG_IN(asks, TWICE_IN_TURN, RACE_RAW); /* at two barriers */
-RIGHT_IN(asks, TELLS_COUNT);             /* right numbers, but for the count: it depends on the schedule */
+RIGHT_IN(asks, TELLS_COUNT); /* right numbers, but for the count: it depends on the schedule */
 RIGHT_IN(asks, TELLS_IF_AT_ONCE);
 
 DEVICE int asks_often(MBarrier *bar, int most, int suspends) {
@@ -299,7 +296,7 @@ DEVICE int asks_often(MBarrier *bar, int most, int suspends) {
     return asked;
 }
 
-DEVICE int asks_too_seldom(int bug) { return bug >= TWICE && bug <= TWICE_IN_TURN; }
+DEVICE int asks_too_seldom(int bug) { return bug >= TWICE && bug <= PASSES_FRESH; }
 
 DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
     switch (bug) {
@@ -309,7 +306,6 @@ DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
             p->out[2] = (int)ns;
         }
         break;
-    case RIGHT_COUNTS_QUIETLY: asks_often(&s->other, 1 << 30, 0); break;
     case RIGHT_ASKS_THEN_WAITS:
         asks_often(&s->other, 10, 0);
         mbarrier_wait_parity(&s->other, 0);
@@ -317,13 +313,6 @@ DEVICE int asks_and_reads(Shared *s, const Params *p, int bug) {
     case PASSES_FRESH: mbarrier_wait_parity(&s->other, 1); break;
     case TWICE: asks_often(&s->other, ASKS, 0); break;
     case TRY_1000_TIMES: asks_often(&s->other, 1000, 1); break;
-    case TWICE_IN_TURN:
-        for (int i = 0; i < 2; i++) {
-            if (mbarrier_test_wait_parity(&s->second, 0) || mbarrier_test_wait_parity(&s->other, 0)) {
-                break;
-            }
-        }
-        break;
     case TELLS_COUNT: p->out[1] = asks_often(&s->other, 1 << 30, 0); break;
     default:
         if (!mbarrier_test_wait_parity(&s->other, 0)) {
@@ -339,7 +328,6 @@ DEVICE void asks(Shared *s, const Params *p) {
     if (threadIdx.x == WRITER && !asks_too_seldom(bug)) {
         s->value[0] = VALUE;
         mbarrier_arrive(&s->other);
-        mbarrier_arrive(&s->second);
     }
     if (threadIdx.x == 0) {
         p->out[0] = asks_and_reads(s, p, bug);
@@ -349,7 +337,6 @@ DEVICE void asks(Shared *s, const Params *p) {
         if (threadIdx.x == 1) {
             s->value[0] = VALUE;
             mbarrier_arrive(&s->other);
-            mbarrier_arrive(&s->second);
         }
     }
 }
@@ -405,20 +392,16 @@ DEVICE void flags(Shared *s, const Params *p) {
     }
 }
 
-/* ---- what some schedules alone show: for explore.c --------------------------------------------------------------- */
+/* ---- what some schedules alone show ------------------------------------------------------------------------------ */
 
 #undef CASE_LIST
 #define CASE_LIST "schedule"
 
 PART_CASE(counts, READ_THEN_ADDED, "?"); /* both CTAs may find that they are not the last */
 PART_CASE(votes, BALLOT_SPREADS, "?");
-PART_CASE(last, LAST_BY_LOAD_THEN_ADD, "?");     /* both or none may be the last */
 PART_CASE(adds, COUNTED_BY_LOAD_AND_STORE, "?"); /* one may be lost */
 PART_CASE(adds, LOCK_IN_TWO_STEPS, "?");         /* both may have it */
-PART_CASE(adds, COUNTED_IN_SHARED, "?");
-PART_CASE(adds, LOCK_IN_SHARED, "?");
-PART_CASE(resets, RESET_WHILE_OTHERS_ADD, "?"); /* by an atomic store: what came before it is lost */
-PART_CASE(stores, TWO_STORES, "?");             /* either may remain */
+PART_CASE(stores, TWO_STORES, "?");              /* either may remain */
 
 DEVICE void counts(Shared *s, const Params *p) {
     int before = global_counter_read(p->flag);
@@ -430,51 +413,18 @@ DEVICE void counts(Shared *s, const Params *p) {
     }
 }
 
-DEVICE void last(Shared *s, const Params *p) {
-    if (threadIdx.x == 0) {
-        int others = global_load(acquire, p->flag);
-        global_add(release, p->flag, 1);
-        global_add(relaxed, &p->out[0], others == 0 ? VALUE : 0); /* one comes first */
-    }
-}
-
-/* Two CTAs, or two warps of one, count: by a load and a store, in two steps under a lock that is none. */
+/* Two CTAs count: by a load and a store, or in two steps under a lock that is none. */
 DEVICE void adds(Shared *s, const Params *p) {
-    int *count = p->bug == COUNTED_IN_SHARED || p->bug == LOCK_IN_SHARED ? &s->count : p->flag;
-    int takes_part = threadIdx.x % 32 == 0;
-    if (count == &s->count) {
-        if (threadIdx.x == 0) {
-            s->count = 0;
-        }
-        __syncthreads();
-    } else {
-        takes_part = threadIdx.x == 0;
-    }
-    if (!takes_part) {
+    if (threadIdx.x != 0) {
         return;
     }
-    if (p->bug == LOCK_IN_TWO_STEPS || p->bug == LOCK_IN_SHARED) {
-        if (atomicAdd(count, 0) == 0) {
-            atomicExch(count, 1);
-            atomicAdd(&p->out[0], VALUE);
-        }
-        return;
-    }
-    int before = count == p->flag ? global_load(relaxed, count) : atomicAdd(count, 0);
-    if (count == p->flag) {
-        global_store(relaxed, count, before + 1);
-    } else {
-        atomicExch(count, before + 1);
-    }
-    atomicAdd(&p->out[0], before == 1 ? VALUE : 0);
-}
-
-DEVICE void resets(Shared *s, const Params *p) {
-    if (threadIdx.x == 0) {
-        if (blockIdx.x == 0) {
-            global_store(relaxed, p->flag, 0);
-        }
-        atomicAdd(&p->out[0], global_add(relaxed, p->flag, 1) == 0 ? VALUE : 0);
+    if (p->bug == COUNTED_BY_LOAD_AND_STORE) {
+        int before = global_load(relaxed, p->flag);
+        global_store(relaxed, p->flag, before + 1);
+        atomicAdd(&p->out[0], before == 1 ? VALUE : 0);
+    } else if (atomicAdd(p->flag, 0) == 0) {
+        atomicExch(p->flag, 1);
+        atomicAdd(&p->out[0], VALUE);
     }
 }
 
@@ -507,7 +457,6 @@ static __global__ void __launch_bounds__(THREADS) mbarrier_kernel(const __grid_c
     if (threadIdx.x == 0) {
         mbarrier_init(&s->bar, 1, (int)blockDim.x);
         mbarrier_init(&s->other, 1, 1);
-        mbarrier_init(&s->second, 1, 1);
         mbarrier_init_fence();
     }
     __syncthreads();
@@ -525,9 +474,8 @@ static int run(const Case *c) {
     int threads = c->rule != NULL && (p.part == tokens || p.part == lives) ? 32 : THREADS;
     LaunchShape shape = {.grid = p.part == flags ? 2 : 1, .block = threads, .shared_bytes = sizeof(Shared)};
     if (c->bug >= READ_THEN_ADDED) {
-        int of_one = c->bug == BALLOT_SPREADS || c->bug == COUNTED_IN_SHARED || c->bug == LOCK_IN_SHARED;
-        shape.grid = of_one ? 1 : CTAS;
-        shape.block = of_one ? 33 : 1;
+        shape.grid = c->bug == BALLOT_SPREADS ? 1 : CTAS;
+        shape.block = c->bug == BALLOT_SPREADS ? 33 : 1;
     }
     int status = launch_kernel(KERNEL(mbarrier_kernel), shape, &p, NULL, NULL);
     if (c->bug >= RIGHT_WORKS_BETWEEN) { /* a question */
