@@ -40,7 +40,6 @@ struct Params {
 /* sums of all CTAs by atomics; the last CTA to come takes them */
 RIGHT_IN(split, RIGHT_SPLIT);         /* relaxed, between fences */
 RIGHT_IN(split, RIGHT_SPLIT_ACQ_REL); /* the counter is acq_rel */
-RIGHT_IN(split, RIGHT_SPLIT_STORES);  /* parts by ordinary stores instead */
 WRONG_IN(split, SPLIT_NO_BARRIER, GLOBAL_CONFLICT);
 WRONG_IN(split, SPLIT_NO_FENCE, GLOBAL_CONFLICT);
 WRONG_IN(split, SPLIT_NO_ACQUIRE, GLOBAL_CONFLICT);
@@ -53,10 +52,7 @@ RIGHT_IN(flags, RIGHT_FLAGS_FENCES);
 RIGHT_IN(flags, RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
 WRONG_IN(flags, FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
-WRONG_IN(flags, FLAGS_PLAIN_STORE, GLOBAL_CONFLICT);
-WRONG_IN(flags, FLAGS_PLAIN_LOAD, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
-WRONG_IN(flags, FLAGS_CHAIN_BROKEN, GLOBAL_CONFLICT);   /* ... copies it to another word */
 /* all CTAs synchronise, again and again */
 RIGHT_IN(grid_barrier, RIGHT_GRID_BARRIER);
 WRONG_IN(grid_barrier, GRID_BARRIER_ONE_THREAD,
@@ -66,7 +62,6 @@ WRONG_IN(grid_barrier, GRID_BARRIER_TOO_MANY, LIVELOCK); /* CTAs for the SMs */
 RIGHT_IN(fixup, RIGHT_FIXUP_UP);
 RIGHT_IN(fixup, RIGHT_FIXUP_DOWN);
 RIGHT_IN(lock, RIGHT_LOCK);
-RIGHT_IN(lock, RIGHT_LOCK_EXCHANGE);
 WRONG_IN(lock, LOCK_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(lock, UNLOCK_RELAXED, GLOBAL_CONFLICT);
 RIGHT_IN(values, RIGHT_VALUES); /* of max, exchange, CAS */
@@ -92,7 +87,6 @@ RIGHT_IN(shared_atomics, RIGHT_SHARED_ATOMIC);
 RIGHT_IN(shared_fences, RIGHT_SHARED_FENCES); /* the warps synchronise by a counter in shared memory, between fences */
 WRONG_IN(shared_fences, SHARED_FENCE_BEFORE, RACE_RAW); /* none after */
 WRONG_IN(shared_atomics, SHARED_ATOMIC_NO_SYNC, RACE_RAW);
-WRONG_IN(shared_atomics, SHARED_ATOMIC_THEN_STORE, RACE_WAR);
 /* cluster launch control: a CTA takes over those that have not started. beyond/15_pair has the rest */
 RIGHT_IN(control, RIGHT_CONTROL);
 WRONG_IN(control, READ_WITHOUT_WAIT, RACE_RAW);
@@ -102,7 +96,6 @@ WRONG_IN(control, ANSWER_MISALIGNED, ALIGNMENT);
 RIGHT_CASE(RIGHT_OVERLAP);
 RIGHT_CASE(RIGHT_OVERLAP_ONE);   /* one thread waits for the CTA */
 RIGHT_CASE(RIGHT_OVERLAP_OTHER); /* what the first does not touch is read before */
-RIGHT_CASE(RIGHT_OVERLAP_NOT);   /* the second launch does not overlap */
 RIGHT_CASE(RIGHT_OVERLAP_END);   /* the first does not let the second begin */
 WRONG_CASE(OVERLAP_NO_WAIT, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_ONE_NO_BARRIER, LAUNCH_OVERLAP);
@@ -110,12 +103,7 @@ WRONG_CASE(OVERLAP_WRITES_EARLY, LAUNCH_OVERLAP);
 WRONG_CASE(OVERLAP_COUNTS_EARLY, LAUNCH_OVERLAP);
 
 DEVICE int split(Shared *s, const Params *p, int block, int thread) {
-    int stores = BUG(RIGHT_SPLIT_STORES);
-    if (stores) {
-        p->part[block * THREADS + thread] = thread + block;
-    } else {
-        atomicAdd(&p->sum[thread], (float)(thread + block));
-    }
+    atomicAdd(&p->sum[thread], (float)(thread + block));
     LEAVES_OUT(SPLIT_NO_BARRIER, __syncthreads());
     if (thread == 0) {
         int before;
@@ -136,29 +124,18 @@ DEVICE int split(Shared *s, const Params *p, int block, int thread) {
     } else if (thread != 0) { /* each asks for itself */
         return global_load(relaxed, p->word) == GRID ? p->sum[thread] >= 0 : 1;
     }
-    if (!s->last) {
-        return 1;
-    }
-    float sum = stores ? 0 : p->sum[thread];
-    for (int i = 0; stores && i < GRID; i++) {
-        sum += (float)p->part[i * THREADS + thread];
-    }
-    return sum == (float)(GRID * thread + GRID * (GRID - 1) / 2);
+    return !s->last || p->sum[thread] == (float)(GRID * thread + GRID * (GRID - 1) / 2);
 }
 
 DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
     int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
-    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED) || BUG(FLAGS_CHAIN_BROKEN);
+    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED);
     p->part[block * THREADS + thread] = block + thread;
     __syncthreads();
     if (thread == 0) {
-        if (fences) {
-            __threadfence();
+        if (fences || BUG(FLAGS_STORE_RELAXED)) {
+            LEAVES_OUT(FLAGS_STORE_RELAXED, __threadfence());
             global_store(relaxed, &p->word[block], 1);
-        } else if (BUG(FLAGS_STORE_RELAXED)) {
-            global_store(relaxed, &p->word[block], 1);
-        } else if (BUG(FLAGS_PLAIN_STORE)) {
-            *(volatile int *)&p->word[block] = 1;
         } else {
             global_store(release, &p->word[block], 1);
         }
@@ -168,20 +145,15 @@ DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
             if (BUG(RIGHT_FLAGS_CHAIN)) {
                 global_add(relaxed, &p->word[block - 2], 1);
             } else {
-                global_store(relaxed, &p->word[(BUG(FLAGS_CHAIN_BROKEN) ? 8 : 0) + block - 2], 2);
+                global_store(relaxed, &p->word[block - 2], 2);
             }
         }
         int wanted = chain && block < 2 ? 2 : 1;
-        const int *flag = &p->word[BUG(FLAGS_CHAIN_BROKEN) && block < 2 ? 8 + other : other];
-        if (BUG(FLAGS_PLAIN_LOAD)) {
-            for (int i = 0; i < 100 && *(volatile int *)&p->word[other] == 0; i++) {
+        const int *flag = &p->word[other];
+        if (fences || BUG(FLAGS_LOAD_RELAXED)) {
+            while (global_load(relaxed, flag) < wanted) {
             }
-        } else if (fences || BUG(FLAGS_LOAD_RELAXED)) {
-            while (global_load(relaxed, &p->word[other]) < wanted) {
-            }
-            if (fences) {
-                __threadfence();
-            }
+            LEAVES_OUT(FLAGS_LOAD_RELAXED, __threadfence());
         } else {
             while (chain && global_load(relaxed, flag) < wanted) { /* no acquire of what came between */
             }
@@ -190,7 +162,7 @@ DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
         }
     }
     __syncthreads();
-    return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || BUG(FLAGS_PLAIN_LOAD);
+    return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5);
 }
 
 DEVICE int grid_barrier(Shared *s, const Params *p, int block, int thread) {
@@ -240,10 +212,7 @@ DEVICE int fixup(Shared *s, const Params *p, int block, int thread) {
 
 DEVICE int lock(Shared *s, const Params *p, int block, int thread) {
     if (thread % 32 == 0) {
-        if (BUG(RIGHT_LOCK_EXCHANGE)) {
-            while (global_exchange(acquire, p->word, 1) != 0) {
-            }
-        } else if (BUG(LOCK_RELAXED)) {
+        if (BUG(LOCK_RELAXED)) {
             while (global_cas(relaxed, p->word, 0, 1) != 0) {
             }
         } else {
@@ -369,12 +338,9 @@ DEVICE int shared_atomics(Shared *s, const Params *p, int block, int thread) {
     __syncthreads();
     atomicAdd(&s->bin[thread % 16], thread);
     atomicAdd(&s->bin[thread / 16], 1);
-    if (BUG(SHARED_ATOMIC_THEN_STORE) && thread == 40) {
-        s->bin[3] = 0;
-    }
     LEAVES_OUT(SHARED_ATOMIC_NO_SYNC, __syncthreads());
     int bin = thread % 16, sum = bin * (THREADS / 16) + 16 * 6 + (bin < THREADS / 16 ? 16 : 0);
-    return s->bin[bin] == sum || BUG(SHARED_ATOMIC_NO_SYNC) || BUG(SHARED_ATOMIC_THEN_STORE);
+    return s->bin[bin] == sum || BUG(SHARED_ATOMIC_NO_SYNC);
 }
 
 /* A warp waits for what the other has stored. */
@@ -444,7 +410,7 @@ static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(cons
             grid_dependency_wait();
         }
         ADDS(RIGHT_OVERLAP_ONE, __syncthreads());
-    } else if (!BUG(OVERLAP_NO_WAIT) && !BUG(RIGHT_OVERLAP_NOT) && !BUG(RIGHT_OVERLAP_END)) {
+    } else if (!BUG(OVERLAP_NO_WAIT) && !BUG(RIGHT_OVERLAP_END)) {
         grid_dependency_wait();
     }
     LEAVES_OUT(RIGHT_OVERLAP_END, grid_dependency_launch());
@@ -452,20 +418,14 @@ static __global__ void __launch_bounds__(LAUNCH_THREADS) launch_kernel_pair(cons
 }
 KERNEL_ENTRY(launch_kernel_pair, Params);
 
-/* Both launches of a pair are in flight on a GPU. */
-#ifdef GEMM_MODEL
-static int finished(int launched) { return launched; }
-#endif
-
 static int run_pair(const Params *params) {
     Params p = *params;
     int status = 0;
     for (p.launch = 0; p.launch < 2 && status == 0; p.launch++) {
         LaunchShape shape = {.grid = GRID, .block = LAUNCH_THREADS};
-        shape.overlap = p.launch == 1 && p.bug != RIGHT_OVERLAP_NOT;
+        shape.overlap = p.launch == 1;
         status = launch_kernel(KERNEL(launch_kernel_pair), shape, &p, NULL, NULL);
     }
-    status = finished(status);
     for (int i = 0; i < GRID * LAUNCH_THREADS && status == 0; i++) {
         status = p.out[i] != 1 || p.part[i] != 2;
     }
@@ -491,15 +451,14 @@ static int run_grid(Part *part, int bug, int ctas) {
         return 3;
     }
     LaunchShape shape = {.grid = ctas, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    int status = finished(launch_kernel(KERNEL(global_kernel), shape, &p, NULL, NULL));
+    int status = launch_kernel(KERNEL(global_kernel), shape, &p, NULL, NULL);
     for (size_t i = 0; i < all && status == 0; i++) {
         status = p.out[i] != 1;
     }
     for (int i = 0; i < ROWS * COLS && status == 0 && bug == RIGHT_TMA_ADDS; i++) {
         status = p.copy[i] != 0x4080; /* 4 */
     }
-    int locks = bug == RIGHT_LOCK || bug == RIGHT_LOCK_EXCHANGE;
-    return status == 0 && locks ? p.part[0] != ctas * THREADS / 32 : status;
+    return status == 0 && bug == RIGHT_LOCK ? p.part[0] != ctas * THREADS / 32 : status;
 }
 
 static int run_large(Part *part, int bug, int ctas) {

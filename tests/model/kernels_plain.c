@@ -47,7 +47,6 @@ RIGHT_IN(reverse, RIGHT_REVERSE); /* through shared memory */
 WRONG_IN(reverse, NO_SYNC, RACE_RAW);
 WRONG_IN(reverse, SHARED_PAST_END, SHARED_BOUNDS);
 WRONG_IN(reverse, SHARED_BEFORE, SHARED_BOUNDS);
-WRONG_IN(reverse, SPIN_SHARED, LIVELOCK);
 WRONG_IN(reverse, SPIN_GLOBAL, LIVELOCK);
 
 DEVICE int reverse(Shared *s, const Params *p, int id) {
@@ -57,8 +56,6 @@ DEVICE int reverse(Shared *s, const Params *p, int id) {
     s->value[place] = p->in[id];
     LEAVES_OUT(NO_SYNC, __syncthreads());
     int got = s->value[THREADS - 1 - thread];
-    while (bug == SPIN_SHARED && *(volatile int *)&s->value[5] != 0) {
-    }
     while (bug == SPIN_GLOBAL && *(volatile int *)p->counter == 0) {
     }
     return got == mirrored(p, id);
@@ -178,13 +175,11 @@ DEVICE int signal(Shared *s, const Params *p, int id) {
     return s->value[thread ^ 63] == mirrored(p, id) && s->value[(thread ^ 63) + 64] == mirrored(p, id + 64);
 }
 
-RIGHT_IN(global, RIGHT_GLOBAL_BYTES); /* of one pair by neighbouring threads */
 RIGHT_IN(global, RIGHT_ATOMIC);
 WRONG_IN(global, GLOBAL_PAST_END, GLOBAL_BOUNDS);
 WRONG_IN(global, GLOBAL_BEFORE, GLOBAL_BOUNDS); /* C, in the same allocation */
 WRONG_IN(global, GLOBAL_NULL, GLOBAL_BOUNDS);
 WRONG_IN(global, GLOBAL_HOST, GLOBAL_BOUNDS);
-WRONG_IN(global, SAME_BYTE, GLOBAL_CONFLICT);
 WRONG_IN(global, READ_OTHERS_BYTE, GLOBAL_CONFLICT);
 WRONG_IN(global, COUNTER_MISALIGNED, ALIGNMENT);
 
@@ -198,12 +193,6 @@ DEVICE int global(Shared *s, const Params *p, int id) {
         break;
     case GLOBAL_NULL: *(volatile int *)(uintptr_t)(id == 9 ? 64 : (uintptr_t)&p->out[id]) = 1; break;
     case GLOBAL_HOST: p->out[id] = *(volatile int *)p->counter; break;
-    case RIGHT_GLOBAL_BYTES:
-        if (id < 64) {
-            ((uint8_t *)p->counter)[id] = (uint8_t)id;
-        }
-        break;
-    case SAME_BYTE: ((uint8_t *)p->out)[id / 2] = 1; break;
     case READ_OTHERS_BYTE:
         ((uint8_t *)p->out)[id] = 1;
         p->in[id] = ((uint8_t *)p->out)[id ^ 1];
