@@ -87,10 +87,8 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     p->out[rank * THREADS + thread] = take(s, thread);
 }
 
-RIGHT_IN(hand_on, RIGHT_MBARRIER);      /* ordinary stores, announced by an arrival at the peer's barrier */
-RIGHT_IN(hand_on, RIGHT_ASYNC);         /* stores that the peer's barrier counts */
-RIGHT_IN(hand_on, RIGHT_REMOTE_ARRIVE); /* ... announced by who stores */
-RIGHT_IN(hand_on, RIGHT_REMOTE_EXPECT);
+RIGHT_IN(hand_on, RIGHT_MBARRIER); /* ordinary stores, announced by an arrival at the peer's barrier */
+RIGHT_IN(hand_on, RIGHT_ASYNC);    /* stores that the peer's barrier counts */
 RIGHT_IN(hand_on, RIGHT_NO_FENCE); /* cluster_sync() releases what came before, the barriers too */
 WRONG_IN(hand_on, MBARRIER_NO_WAIT, RACE_RAW);
 WRONG_IN(hand_on, MBARRIER_GLOBAL_CTA, GLOBAL_CONFLICT); /* the same of global memory */
@@ -130,12 +128,6 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
                 return;
             }
             continue;
-        }
-        if (thread == 0 && bug == RIGHT_REMOTE_ARRIVE) {
-            mbarrier_arrive_expect_tx_remote(&s->full, 1, BYTES);
-        } else if (thread == 0 && bug == RIGHT_REMOTE_EXPECT) {
-            mbarrier_expect_tx_remote(&s->full, 1, BYTES);
-            mbarrier_arrive_remote(&s->full, 1);
         }
         char *at = (char *)&s->v[to] + (bug == ASYNC_MISALIGNED ? 4 : 0);
         switch (round % 3) {
@@ -220,12 +212,11 @@ DEVICE void leave(Shared *s, const Params *p, int rank, int thread) {
 RIGHT_IN(together, RIGHT_TOGETHER); /* a lane of each warp waits, and the warp for it, before the cluster barrier */
 FIRST_IN(together, LANE_WAITS_ALONE, CONVERGENCE); /* ... which takes whole warps */
 WRONG_IN(together, ARRIVES_IN_TWO_PLACES, CONVERGENCE);
-WRONG_IN(together, WAITS_IN_TWO_PLACES, CONVERGENCE);
 WRONG_IN(together, ARRIVES_TWICE, NAMED_BARRIER);
 WRONG_IN(together, WAITS_WITHOUT_ARRIVAL, NAMED_BARRIER);
 
 DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
-    const int bug = p->bug, half = thread % 32 < 16;
+    const int bug = p->bug;
     if (thread == 0) {
         mbarrier_init(&s->full, 1, 1);
     }
@@ -237,17 +228,13 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
         mbarrier_wait_parity(&s->full, 0);
     }
     LEAVES_OUT(LANE_WAITS_ALONE, __syncwarp());
-    if (bug == ARRIVES_IN_TWO_PLACES && half) {
+    if (bug == ARRIVES_IN_TWO_PLACES && thread % 32 < 16) {
         cluster_arrive_relaxed();
     } else if (bug != WAITS_WITHOUT_ARRIVAL) {
         cluster_arrive_relaxed();
     }
     ADDS(ARRIVES_TWICE, cluster_arrive_relaxed());
-    if (bug == WAITS_IN_TWO_PLACES && half) {
-        cluster_wait();
-    } else {
-        cluster_wait();
-    }
+    cluster_wait();
     p->out[rank * THREADS + thread] = 5 * number(1 - rank, THREADS - 1 - thread);
 }
 

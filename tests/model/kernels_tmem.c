@@ -57,7 +57,6 @@ IN(RIGHT_F16, NULL, .a = MATRIX_F16, .b = MATRIX_F16);
 IN(RIGHT_M64_UPPER, NULL, TWICE, .m = 64, .upper = 1);
 IN(RIGHT_ADDED, NULL, TWICE, .adds = 1);
 IN(RIGHT_TWO_ALLOCATIONS, NULL, TWICE);
-IN(RIGHT_ALLOCATED_AGAIN, NULL, TWICE);
 IN(RIGHT_TWO_ACCUMULATORS, NULL, TWICE);
 IN(RIGHT_STORED, NULL, IN_TENSOR);
 IN(RIGHT_STORED_M64_UPPER, NULL, IN_TENSOR, .m = 64, .upper = 1);
@@ -420,10 +419,6 @@ DEVICE void take(const Params *p, Shared *s, uint32_t d, int rank, int product) 
 /* One warp of each CTA. */
 DEVICE void allocate(const Params *p, Shared *s, int rank) {
     const int bug = p->bug;
-    if (bug == RIGHT_ALLOCATED_AGAIN) {
-        tcgen05_alloc(&s->address[0], COLUMNS);
-        tcgen05_dealloc(0, COLUMNS);
-    }
     if (p->mode.pair) {
         if (bug != ALLOC_BY_ONE || rank == 0) {
             tcgen05_alloc_pair(&s->address[0], bug == ALLOC_DIFFERENT && rank == 1 ? 32 : COLUMNS);

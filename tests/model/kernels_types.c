@@ -20,7 +20,6 @@ enum { ROW_BYTES = 128, TILES = 2, THREADS = 128, MAX_N = 256, PANEL = 64, PANEL
 
 /* Kinds of products; of types of as many bytes one: tests/conform has their numbers. */
 RIGHT_CASE(SS_BF16);
-RIGHT_CASE(SS_TRANS_A);
 RIGHT_CASE(SS_TRANS_B);
 RIGHT_CASE(SS_TRANS_AB);
 RIGHT_CASE(RS_BF16);
@@ -101,7 +100,6 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     }
     switch (p->kind) {
     case SS_BF16: wgmma_ss(n, acc, a, b, accumulate); break;
-    case SS_TRANS_A: wgmma_ss_trans_a(n, acc, a, b, accumulate); break;
     case SS_TRANS_B: wgmma_ss_trans_b(n, acc, a, b, accumulate); break;
     case SS_TRANS_AB: wgmma_ss_trans_ab(n, acc, a, b, accumulate); break;
     case RS_BF16: wgmma_rs(n, acc, registers, b, accumulate); break;
@@ -216,8 +214,7 @@ static __global__ void __launch_bounds__(THREADS, 1) types_kernel(const __grid_c
 }
 KERNEL_ENTRY(types_kernel, Params);
 
-/* ---- data
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 static MatrixType type_of(int kind) {
     switch (kind) {
@@ -250,7 +247,7 @@ static int run_width(int kind, int bug, int n) {
     MatrixType type = type_of(kind);
     int bytes = matrix_element_bytes(type), depth = TILES * ROW_BYTES / bytes;
     Params p = {.kind = kind, .bug = bug, .n = n, .k_tile = ROW_BYTES / bytes};
-    p.a_trans = kind == SS_TRANS_A || kind == SS_TRANS_AB;
+    p.a_trans = kind == SS_TRANS_AB;
     p.b_trans = kind == SS_TRANS_B || kind == SS_TRANS_AB || kind == RS_TRANS_B || kind == MMA_TRANS_B;
     uint8_t *a = case_memory((size_t)(64 * depth * bytes), "A");
     uint8_t *b = case_memory((size_t)(MAX_N * depth * bytes), "B");
