@@ -30,8 +30,3 @@ STEPS_VARIANTS := 07_stages_2 07_stages_3
 steps: $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
 	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') \
 	    book/steps/write $(STEPS) $(B) '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)'
-
-##maintain make moving|draw the moving picture of the front page, book/steps/too_early.svg, from the recorded run of a bug
-.PHONY: moving
-moving: steps
-	book/steps/moving $(STEPS)/bug_07_no_full_wait.js >$(STEPS)/too_early.svg && cp $(STEPS)/too_early.svg book/steps/

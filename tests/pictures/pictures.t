@@ -28,6 +28,10 @@ for my $picture (@pictures) {
     ok(index($pages, "]($name)") >= 0, '... a text shows it');
     ok($text =~ /\A<svg [^<]*>\n(?:(?!<svg ).)*prefers-color-scheme: ?dark(?:(?!<svg ).)*<\/svg>\n\z/s, '... it is whole, for light and dark');
 }
+my $moving = contents('book/steps/too_early.svg');
+is(join("\n", faults($moving)), '', 'the moving picture: the code does what it shows');
+like($moving, qr/prefers-color-scheme:dark.*prefers-reduced-motion:reduce\)\{g\{animation:none/s,
+    '... for light and dark, with motion and without');
 is(join(' ', grep { -s > 60000 } @pictures, glob 'book/*/*.svg tests/*/*/*.svg'), '', 'no picture is larger than 60 kB');
 cmp_ok($held, '>', 60, "$held lines of code are looked for");
 is(join(' ', faults("<!-- holds while 02_smem_tiled/02_smem_tiled.cu has: BM = 12 -->\n<!-- holds while Makefile has: all: -->\n")),

@@ -182,12 +182,6 @@ is_deeply([ sort { $a <=> $b } map { $_->{phase} } grep { $_->{f} eq 'complete' 
     is_deeply(\@wrong, [], '... and each is of the barrier that its row names');
 }
 
-# The front page's moving picture is what the recorded bug gives; it is small, and stands still where that is wanted.
-my $moving = contents('book/steps/too_early.svg');
-is(`book/steps/moving $PAGES/bug_07_no_full_wait.js`, $moving, 'too_early.svg is what make moving draws');
-cmp_ok(length $moving, '<', 30000, '... below 30 kB');
-like($moving, qr/prefers-color-scheme:dark.*prefers-reduced-motion:reduce\)\{g\{animation:none/s, '... for light and dark, with motion and without');
-
 # Seen: a wrong phase in the data.
 {
     my $wrong = decode_json(encode_json($data{'07_warp_specialized'}));
