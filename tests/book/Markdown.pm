@@ -3,6 +3,8 @@
 package Markdown;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use Exporter 'import';
 our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved english chinese save);
 
@@ -25,8 +27,7 @@ sub tracked {
 }
 
 # lines(PATH): its lines, without their ends.
-sub lines {
-    my ($path) = @_;
+sub lines ($path) {
     open my $file, '<:utf8', $path or die "$path: $!\n";
     my @lines = <$file>;
     close $file;
@@ -35,8 +36,7 @@ sub lines {
 }
 
 # save(PATH, LINES): writes them.
-sub save {
-    my ($path, @lines) = @_;
+sub save ($path, @lines) {
     open my $out, '>:utf8', $path or die "$path: $!\n";
     print $out map { "$_\n" } @lines;
     close $out or die "$path: $!\n";
@@ -99,8 +99,7 @@ sub after_comment {
 }
 
 # slug(HEADING): its anchor, as GitHub makes it, without the number of a repeated one.
-sub slug {
-    my ($heading) = @_;
+sub slug ($heading) {
     $heading =~ s/!?\[([^\]]*)\]\([^)]*\)/$1/g;
     $heading =~ s/<[^>]*>//g;
     $heading = lc $heading;
@@ -143,8 +142,7 @@ sub links {
 
 # resolved(PATH, TARGET): the file or directory that a link of that page names, from the top, undefined if it leads out
 # of the tree; and its anchor.
-sub resolved {
-    my ($path, $target) = @_;
+sub resolved ($path, $target) {
     my ($file, $anchor) = $target =~ /^([^#]*)(?:#(.*))?$/;
     return ($path, $anchor) if $file eq '';
     return (undef, $anchor) if $file =~ m{^/};

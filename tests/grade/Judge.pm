@@ -5,6 +5,8 @@
 package Grade;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use Config;
 use File::Path 'make_path';
 require './tests/tools/patches';
@@ -20,8 +22,7 @@ sub quoted { return join ' ', map { "'" . s/'/'\\''/gr . "'" } @_ }
 # config(FILE): points by name; lists of size, variants and gpu_size; and what else the file says, each in one line.
 my %VALUES = (points => 2, size => 4, variants => 4, technique => 4, gpu_size => 3, gpu_timed => 3, map { $_ => 1 }
     qw(seeds speed seconds compile_seconds)); # how many follow the word
-sub config {
-    my ($file) = @_;
+sub config ($file) {
     my %c = (size => [], variants => [], gpu_size => [], points => {}, file => $file);
     for (split /\n/, Patches::contents($file)) {
         my ($key, @values) = split ' ', s/#.*//r or next;
@@ -39,8 +40,7 @@ sub config {
 }
 
 # criteria(NUMBER, CONFIG): those of a chapter: what, condition, size, and what is wrong where it does not hold.
-sub criteria {
-    my ($number, $config) = @_;
+sub criteria ($number, $config) {
     my @usual = @{ $config->{technique} };
     my @criteria;
     for (grep { /^[\d ]*\b$number\b/ } split /\n/, Patches::contents($CRITERIA)) {
@@ -53,8 +53,7 @@ sub criteria {
 }
 
 # value(EXPRESSION, COUNTS): what it comes to; dies on a name that is not counted.
-sub value {
-    my ($expression, $counts) = @_;
+sub value ($expression, $counts) {
     (my $numbers = $expression) =~ s/([a-z]\w*)/$counts->{$1} \/\/ fail(2, "$CRITERIA: nothing is called $1")/ge;
     fail(2, "$CRITERIA: \"$expression\" is not understood") if $numbers !~ m{^[-\d\s<>=&|()+*/.!]+$};
     my $value = eval $numbers;
@@ -76,8 +75,7 @@ sub launch {
 }
 
 # options(LAUNCH): those of the program that launch it.
-sub options {
-    my ($l) = @_;
+sub options ($l) {
     return join ' ', map({ defined $l->{$_} ? '--' . tr/_/-/r . " $l->{$_}" : () }
         qw(m n k pad sms data seed policy schedule_seed variant producer_barrier)), $l->{more} // ();
 }
@@ -87,8 +85,7 @@ sub size_text { return join ' x ', @{ $_[0] }{qw(m n k)} }
 # ---- building it -----------------------------------------------------------------------------------------------------
 
 # submission(NUMBER, FILE, DIRECTORY): a file that is to be this chapter, to be built in that directory.
-sub submission {
-    my ($number, $file, $build) = @_;
+sub submission ($number, $file, $build) {
     my $chapter = Patches::chapter_of($number);
     my ($title) = $chapter =~ m{([^/]+)$};
     return { number => $number, chapter => $chapter, title => $title, source => "$chapter/$title.cu",
@@ -97,8 +94,7 @@ sub submission {
 
 # compiled(SUBMISSION, CONFIG, COMPILER, OUTPUT): the file where it lies, so that errors and reports name its lines.
 # What it includes may be named as from the chapter, or as from my/.
-sub compiled {
-    my ($s, $config, $compiler, $output) = @_;
+sub compiled ($s, $config, $compiler, $output) {
     my ($said, $status) = Patches::output("timeout $config->{compile_seconds} $compiler -I$s->{chapter} -c "
         . quoted($s->{file}) . " -o $s->{build}/$output");
     fail(1, "it took more than $config->{compile_seconds} s to compile") if $status == 124;
@@ -107,8 +103,7 @@ sub compiled {
 }
 
 # build(SUBMISSION, CONFIG): model.o and program. Fails with what is wrong.
-sub build {
-    my ($s, $config) = @_;
+sub build ($s, $config) {
     make_path($s->{build});
     my ($bounds) = Patches::output('tests/tools/launch_check ' . quoted($s->{file}));
     fail(1, $bounds) if $bounds ne '';
@@ -123,8 +118,7 @@ sub build {
 }
 
 # build_for_gpu(SUBMISSION, CONFIG): program_gpu; returns remarks of ptxas that would fail the build of a chapter.
-sub build_for_gpu {
-    my ($s, $config) = @_;
+sub build_for_gpu ($s, $config) {
     my ($link, $objects, $libraries, $b) = map { Patches::from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
     Patches::store("$s->{build}/gpu.ptxas",
         compiled($s, $config, join(' ', Patches::from_make('NVCC'), Patches::for_gpus($s), '-Xptxas=-v -x cu'), 'gpu.o'));
@@ -139,8 +133,7 @@ sub build_for_gpu {
 # with a sentence for the last two.
 my %OUTCOME = (0 => 'right', 1 => 'wrong', 2 => 'refused', 3 => 'refused', 4 => 'reported');
 my @SIGNALS = split ' ', $Config{sig_name};
-sub run {
-    my ($config, $program, $options) = @_;
+sub run ($config, $program, $options) {
     my ($seconds, $wall) = ($config->{seconds}, 6 * $config->{seconds});
     my ($said, $status) = Patches::output("ulimit -c 0; ulimit -S -t $seconds; timeout -k 1 $wall $program $options; exit \$?");
     my $signal = $status > 128 ? $SIGNALS[ $status - 128 ] // '' : '';
@@ -154,8 +147,7 @@ sub run {
 
 # judged(SUBMISSION, CONFIG, LAUNCH...): the launches on the model, each with what run() tells; reports (rules) and text
 # (the first report); is C right, whatever is reported? Nothing more is launched when one has gone on for too long.
-sub judged {
-    my ($s, $config, @launches) = @_;
+sub judged ($s, $config, @launches) {
     for my $l (@launches) {
         if ($s->{slow}) {
             @$l{qw(outcome why)} = ('late', "not run, because an earlier launch took too long");
@@ -175,16 +167,14 @@ sub judged {
 }
 
 # map_of(SUBMISSION): its program that draws where C is wrong, and continues after reports.
-sub map_of {
-    my ($s) = @_;
+sub map_of ($s) {
     my $map = "$s->{build}/map";
     Patches::link_model("$s->{build}/model.o", "map_$s->{title}.o", $map) if !-e $map;
     return $map;
 }
 
 # launches(CONFIG): those of the sizes, as lists of one size each.
-sub launches {
-    my ($s, $config) = @_;
+sub launches ($s, $config) {
     return map { [ in_policies($s, $config, of_size($_)) ] } @{ $config->{size} };
 }
 
@@ -194,8 +184,7 @@ sub of_size {
     return (m => $m, n => $n, k => $k, defined $sms ? (sms => $sms) : ());
 }
 
-sub in_policies {
-    my ($s, $config, @options) = @_;
+sub in_policies ($s, $config, @options) {
     my @all = map { ($_) x ($_ eq 'random' || $_ eq 'pct' ? $config->{seeds} : 1) } @{ $config->{policies} };
     my @barrier = $s->{producer_barrier} ? (undef, 'yes', 'no') : undef;
     return map { launch(@options, policy => $all[$_], data => $_ % 2 ? 'normal' : 'integers',
@@ -204,8 +193,7 @@ sub in_policies {
 
 # choices(SUBMISSION, CONFIG): asks whether it has `producer_barrier`, and returns its variants, a list for each kernel:
 # [name, CTAs of a cluster]. It asks the list itself, because a message has no space for all.
-sub choices {
-    my ($s, $config) = @_;
+sub choices ($s, $config) {
     return if Patches::contents($s->{file}) !~ /CHOOSES_|\.variants\b/;
     my ($said) = Patches::output('timeout ' . 6 * $config->{seconds} . ' ' . map_of($s) . ' --choices');
     my @kernels;
@@ -216,8 +204,7 @@ sub choices {
 
 # variants(CONFIG, KERNEL...): launches of a variant of each of these kernels, a list for each size; of the next kernel
 # the next variant, so that each way in which CTAs share is launched. A cluster gets the SMs that it needs.
-sub variants {
-    my ($config, @kernels) = @_;
+sub variants ($config, @kernels) {
     my @policies = @{ $config->{policies} };
     my $turn = int rand 100;
     return if !@kernels;
@@ -238,8 +225,7 @@ sub variants {
 #   stages                    different barriers that its loads by TMA complete
 #   loads, loads_under_products, products; product_turns: how often the products go from one warpgroup's to another's
 #   multiplying_warpgroups; exponentials, exponentials_under_own: of the same warpgroup, spans in which it computes some
-sub counts {
-    my ($s, $config, $l) = @_;
+sub counts ($s, $config, $l) {
     my %name = reverse Patches::contents('common/model/model_count.h') =~ /COUNT\((\w+), "([^"]*)"\)/g;
     my %count = (map({ $_ => $l->{$_} } qw(m n k sms)), map({ lc $_ => 0 } values %name));
     $count{ lc $name{$1} } = $2 while $l->{said} =~ /^count +(.*?) +(\d+)$/mg;

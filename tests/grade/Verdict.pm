@@ -2,12 +2,13 @@
 package Grade;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use JSON::PP;
 use POSIX ();
 require './tests/grade/Judge.pm';
 
-sub part {
-    my ($result, $key, $what, $share, $of, $note) = @_;
+sub part ($result, $key, $what, $share, $of, $note) {
     push @{ $result->{parts} }, { key => $key, what => $what, points => $of * $share, of => $of, note => $note // '' };
 }
 
@@ -25,15 +26,13 @@ sub ended { return $_[0]{outcome} =~ /^(?:right|wrong|reported)$/ }
 sub place { return size_text($_[0]) . ", $_[0]{policy}" . ($_[0]{variant} ? ", $_[0]{variant}" : '') }
 sub what_of { return $_[0]{why} // ($_[0]{outcome} eq 'refused' ? 'launch() refused it' : 'C is wrong') }
 
-sub share {
-    my ($good, @lists) = @_;
+sub share ($good, @lists) {
     my $full = grep { my $list = $_; !grep { !$good->($_) } @$list } @lists;
     return @lists ? $full / @lists : 0;
 }
 
 # found(RESULT, SUBMISSION, LAUNCH...): the first report among these launches is what is shown, and how to see it again.
-sub found {
-    my ($r, $s, @launches) = @_;
+sub found ($r, $s, @launches) {
     my ($first) = grep { $_->{reports} } @launches;
     return if !$first;
     @$r{qw(report rule replay)} = ($first->{text}, reported($first), "$s->{build}/program --on model " . options($first));
@@ -41,8 +40,7 @@ sub found {
 }
 
 # judge_numbers(RESULT, SUBMISSION, CONFIG, LIST...): the parts right and rules, from launches by size.
-sub judge_numbers {
-    my ($r, $s, $config, @lists) = @_;
+sub judge_numbers ($r, $s, $config, @lists) {
     my @all = map { @$_ } @lists;
     my ($bad) = grep { !$_->{right} } @all;
     part($r, 'right', 'C is right: ' . @all . ' launches, ' . @lists . ' sizes', share(sub { $_[0]{right} }, @lists),
@@ -59,8 +57,7 @@ sub judge_numbers {
     return;
 }
 
-sub judge_technique {
-    my ($r, $s, $config) = @_;
+sub judge_technique ($r, $s, $config) {
     my @criteria = criteria($s->{number}, $config) or return;
     my %launch = map { my @size = @{ $_->{size} };
         ("@size" => launch(m => $size[0], n => $size[1], k => $size[2], sms => $size[3], more => '--count')) } @criteria;
@@ -81,8 +78,7 @@ sub judge_technique {
 }
 
 # judge_exercise(RESULT, SUBMISSION, CONFIG, PATCH): the output of the exercise's command is as after its solution.
-sub judge_exercise {
-    my ($r, $s, $config, $p) = @_;
+sub judge_exercise ($r, $s, $config, $p) {
     my ($before, $after) = Patches::effect($p, "$s->{build}/program", $s->{file});
     my @lines = split /\n/, $before->[0];
     my @asked = map { my $key = $_; map { [ $key, $_ ] } @{ $p->{head}{$key} } } qw(before after);
@@ -102,8 +98,7 @@ sub judge_exercise {
 }
 
 # judge_rule(RESULT, SUBMISSION, RULE, CONFIG, LIST...): it is to be reported, first.
-sub judge_rule {
-    my ($r, $s, $rule, $config, @lists) = @_;
+sub judge_rule ($r, $s, $rule, $config, @lists) {
     my @all = map { @$_ } @lists;
     my $always = grep { my $list = $_; !grep { !ended($_) || reported($_) ne $rule } @$list } @lists;
     my @other = grep { !ended($_) || (reported($_) ne '' && reported($_) ne $rule) } @all;
@@ -118,8 +113,7 @@ sub judge_rule {
 }
 
 # launches_of(CONFIG, PATCH): the launches of its lines `# run:` and `# also:`, a list for each.
-sub launches_of {
-    my ($config, $p) = @_;
+sub launches_of ($config, $p) {
     return map {
         my %size = /--([mnk]) (\d+)/g;
         my $more = s/--[mnk] \d+//gr;
@@ -128,8 +122,7 @@ sub launches_of {
 }
 
 # judge_gpu(RESULT, SUBMISSION, CONFIG, BUILT): with nvcc, and further where there is a GPU.
-sub judge_gpu {
-    my ($r, $s, $config, $built) = @_;
+sub judge_gpu ($r, $s, $config, $built) {
     my ($remarks, $error) = @$built;
     part($r, 'gpu_builds', 'builds for the GPU, and ptxas repairs nothing', $error eq '' && $remarks eq '',
         $config->{points}{gpu_builds}, first_line($error || $remarks));
@@ -178,8 +171,7 @@ sub gaps {
 
 # judge(SUBMISSION, CONFIG, TASK): the result: parts, and of what was found the first. TASK: ex, bug or rule => name,
 # no_gpu.
-sub judge {
-    my ($s, $config, $task) = @_;
+sub judge ($s, $config, $task) {
     my $r = { parts => [], advice => [], notes => [], rules => [], chapter => $s->{title}, file => $s->{file},
         gaps => [ gaps($s->{file}) ] };
     my @patches = map { Patches::one_of($_->[1], $s->{number}, $task->{ $_->[0] }, uc $_->[0]) }
@@ -212,8 +204,7 @@ sub judge {
 }
 
 # in_background(CODE): begins it in a process of its own; call what it returns for its value, a text, and its error.
-sub in_background {
-    my ($code) = @_;
+sub in_background ($code) {
     my $pid = open my $answer, '-|';
     fail(3, "fork: $!") if !defined $pid;
     return sub { local $/; return JSON::PP->new->decode(scalar <$answer>) } if $pid;
@@ -223,8 +214,7 @@ sub in_background {
     POSIX::_exit(0);
 }
 
-sub finished {
-    my ($r) = @_;
+sub finished ($r) {
     my @parts = @{ $r->{parts} };
     $r->{full} = grep({ $_->{points} < $_->{of} } @parts) ? 0 : 1;
     for my $key (qw(points of)) {

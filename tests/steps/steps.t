@@ -5,6 +5,8 @@
 # model. Last, each kind of fault is put in, and must be seen.
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use File::Temp qw(tempdir);
 use JSON::PP;
 use MIME::Base64;
@@ -19,8 +21,7 @@ my ($CHROMIUM) = grep { -x } map { ("/usr/bin/$_", "/usr/local/bin/$_") } qw(chr
 my $scratch = tempdir(CLEANUP => 1);
 
 # The data of a page.
-sub data {
-    my ($name) = @_;
+sub data ($name) {
     my ($json) = contents("$PAGES/$name.js") =~ /\Asteps_data\("\Q$name\E", (.*)\);\s*\z/s or die "$name.js is no call of steps_data()\n";
     return decode_json($json);
 }
@@ -34,8 +35,7 @@ my %options = contents('book/steps/steps.mk') =~ /^STEPS_RUN_(\d\d) := (.*)$/mg;
 
 # What --barriers prints in the run of a page, as a list of [name, phase, pending, tx]; of its waits nothing, of a pair
 # both CTAs.
-sub told_by_model {
-    my ($name) = @_;
+sub told_by_model ($name) {
     my ($number, $bug) = $name =~ /^(?:bug_|variant_)?(\d\d)_(\w+)$/;
     my ($chapter) = Patches::chapter_of($number) =~ m{([^/]+)$};
     my ($directory, $program, $run) = ('.', "$B/patches/$chapter", $options{$number});
@@ -58,8 +58,7 @@ sub told_by_model {
 }
 
 # The barriers after this many rows: name => "phase pending tx".
-sub barriers_after {
-    my ($count, @rows) = @_;
+sub barriers_after ($count, @rows) {
     my %now;
     for (@rows[0 .. $count - 1]) {
         my ($name, @state) = @{ $_ // ['?'] };
@@ -71,8 +70,7 @@ sub barriers_after {
 # Frames at which these barriers are not the model's: [{name => "phase pending tx"} for each frame]. A page counts bytes
 # of whole boxes, so it may miss more than the model while some are on their way, but not of a phase that has just
 # begun.
-sub differing {
-    my ($data, $shown, @rows) = @_;
+sub differing ($data, $shown, @rows) {
     my @wrong;
     for my $i (0 .. $#{ $data->{frames} }) {
         my $model = barriers_after($data->{frames}[$i]{rows}, @rows);
@@ -86,8 +84,7 @@ sub differing {
 }
 
 # The barriers at each frame of the data.
-sub barriers_of {
-    my ($data) = @_;
+sub barriers_of ($data) {
     my ($now, @all) = ({});
     for (@{ $data->{frames} }) {
         $now = $_->{barriers} // $now;
@@ -288,8 +285,7 @@ window.addEventListener("load", () => setTimeout(async () => {
 END
 
     # A copy of the pages with what is given instead of some text in some files.
-    sub pages {
-        my ($to, %change) = @_;
+    sub pages ($to, %change) {
         mkdir "$scratch/$to";
         system("cp $PAGES/*.js $PAGES/*.css $PAGES/*.html $scratch/$to") == 0 or die "cp failed\n";
         for my $page (glob "$scratch/$to/*.html") {
@@ -305,15 +301,13 @@ END
     }
 
     # One viewer on a page that is not its own.
-    sub lesson {
-        my ($in) = @_;
+    sub lesson ($in) {
         store("$scratch/$in/lesson.html", contents("$scratch/$in/parity.html") =~ s{ class="steps-page"}{}r);
         return $in;
     }
 
     # Opens pages, one after the other in one browser: {page => [what the driver has seen, errors on the console]}.
-    sub opened {
-        my ($in, @pages) = @_;
+    sub opened ($in, @pages) {
         my $at = "$scratch/$in";
         store("$at/driver.js", 'const pages = ' . encode_json(\@pages) . ";\n$driver");
         system("timeout 120 $CHROMIUM --headless --no-sandbox --disable-gpu --disable-extensions --disable-ipc-flooding-protection --user-data-dir=$at.profile"
@@ -329,8 +323,7 @@ END
     }
 
     # What is wrong with how a page moves, in words.
-    sub faults {
-        my ($name, $seen, @errors) = @_;
+    sub faults ($name, $seen, @errors) {
         return 'the console says: ' . join '; ', @errors if @errors;
         return 'the driver did not end' if !$seen;
         return $seen->{error} if $seen->{error};

@@ -3,6 +3,8 @@
 package Patches;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use Cwd 'getcwd';
 use File::Basename 'dirname';
 use File::Path qw(make_path remove_tree);
@@ -13,8 +15,7 @@ our %NOUN;
 
 # copied(PATCH): the directory in which it is built: a copy of its chapter's source with the patch in it, or with `text`
 # in its place; and a link to common/ next to it. What was built there stays as long as the source does.
-sub copied {
-    my ($p) = @_;
+sub copied ($p) {
     my ($directory, $new) = ($p->{build}, "$p->{build}.new");
     my $top = getcwd();
     remove_tree($new);
@@ -36,16 +37,14 @@ sub copied {
 }
 
 # link_model(OBJECT, MAIN, PROGRAM): a program that runs on the model alone.
-sub link_model {
-    my ($object, $main, $program) = @_;
+sub link_model ($object, $main, $program) {
     my ($link, $objects, $libraries, $b) = map { from_make($_) } qw(LINK OBJECTS LIBS B);
     must("$link $object $b/patches/$main $objects $libraries -o $program");
 }
 
 # build(PATCH): its directory with model.o and program, for the model. Compiled from there, so that reports show the
 # changed copy's lines. Warnings are errors in a lab alone, where a learner would meet them.
-sub build {
-    my ($p) = @_;
+sub build ($p) {
     my $directory = copied($p);
     my $asked = $p->{kind} ne 'bugs' ? '' : 'BUG=' . ($p->{is_own} || $p->{build} !~ m{^build/} ? $p->{path} : $p->{name});
     my $cc = from_make('CC');
@@ -64,8 +63,7 @@ sub for_gpus {
     my @gpus = gpus($_[0]) or fail(3, "$_[0]{id}: $TOO_OLD");
     return join ' ', map { "-gencode arch=compute_$_,code=sm_$_" } @gpus;
 }
-sub gpus {
-    my ($p) = @_;
+sub gpus ($p) {
     return $p->{number} <= 5 ? '90' : '90a' if !is_for_blackwell($p);
     my ($nvcc) = split ' ', from_make('NVCC');
     my ($known) = output("$nvcc --list-gpu-code");
@@ -75,8 +73,7 @@ sub gpus {
 # compiled(PATCH, SYMBOL): its directory with SYMBOL.o, for the GPU, SYMBOL.cubin and SYMBOL.ptxas; without the first
 # two if it does not compile. Does nothing if that is done already, from the same source and headers and by the same
 # command.
-sub compiled {
-    my ($p, $symbol) = @_;
+sub compiled ($p, $symbol) {
     need_nvcc($p->{id});
     my $directory = copied($p);
     my $nvcc = from_make('NVCC');
@@ -101,8 +98,7 @@ sub symbol { return "gpu_$NOUN{$_[0]{kind}}_$_[0]{id}" }
 # be anything and a lab must compile, an exercise and an experiment must not make ptxas remark what fails the build of a
 # chapter, except where `# ptxas:` says that this is the point: then there must be something. Of what is wrong there is
 # no object.
-sub object {
-    my ($p) = @_;
+sub object ($p) {
     return ('ok', "not compiled: $TOO_OLD") if !from_make('NO_NVCC') && !gpus($p);
     my $base = compiled($p, symbol($p)) . '/' . symbol($p);
     my $report = contents("$base.ptxas");
@@ -120,8 +116,7 @@ sub object {
 }
 
 # build_for_gpu(PATCH): its directory with a program for GPU and model, and remarks of ptxas.
-sub build_for_gpu {
-    my ($p) = @_;
+sub build_for_gpu ($p) {
     my $symbol = "gpu_chapter_$p->{title}";
     my $directory = compiled($p, $symbol);
     build($p);
@@ -136,9 +131,8 @@ sub build_for_gpu {
 # ---- for readers: break, solve, map ----------------------------------------------------------------------------------
 
 # stage(ON): model or gpu, which must be there.
-sub stage {
-    my ($on) = @_;
-    $on = 'model' if !defined $on || $on eq '';
+sub stage ($on) {
+    $on = 'model' if $on eq '';
     fail(2, "ON=$on: accepted are model and gpu") if $on !~ /^(?:model|gpu)$/;
     need_nvcc('ON=gpu') if $on eq 'gpu';
     return $on;
@@ -156,9 +150,8 @@ sub shown {
     return ($said, $? >> 8);
 }
 
-sub break_chapter {
-    my ($number, $bug, $on) = @_;
-    if (!defined $bug || $bug eq '') {
+sub break_chapter ($number, $bug = '', $on = '') {
+    if ($bug eq '') {
         my @bugs = all('bugs', $number);
         printf "%-42s %s\n", $_->{name}, value($_, 'lesson') for @bugs;
         print "chapter $number has no bugs\n" if !@bugs;
@@ -199,9 +192,8 @@ sub break_chapter {
     return 0;
 }
 
-sub solve {
-    my ($number, $exercise, $on, @options) = @_;
-    if (!defined $exercise || $exercise eq '') {
+sub solve ($number, $exercise = '', $on = '', @options) {
+    if ($exercise eq '') {
         my @exercises = exercises($number);
         for my $p (@exercises) {
             my $text = wrapped(90, value($p, 'question')) . wrapped(90, 'Hint: ' . value($p, 'hint'))
@@ -226,11 +218,10 @@ sub solve {
     return 0;
 }
 
-sub map_chapter {
-    my ($number, $bug, @options) = @_;
+sub map_chapter ($number, $bug = '', @options) {
     my ($title) = chapter_of($number) =~ m{([^/]+)$};
     my ($run, $object, $program) = ('', from_make('B') . "/model/$title.o", from_make('B') . "/patches/drawn_$title");
-    if (defined $bug && $bug ne '') {
+    if ($bug ne '') {
         my $p = one_of('bugs', $number, $bug, 'BUG');
         my $directory = build($p);
         ($run, $object, $program) = (value($p, 'run'), "$directory/model.o", "$directory/map");
@@ -242,8 +233,7 @@ sub map_chapter {
 
 # in_my(CHAPTER, TEXT, BESIDE...): a chapter's text as it stands in my/, from where its own headers and common/ lie
 # elsewhere, except those that are put next to it.
-sub in_my {
-    my ($chapter, $text, @beside) = @_;
+sub in_my ($chapter, $text, @beside) {
     my $from = sub {
         my $path = "$chapter/$_[0]";
         return $_[0] if grep { $_ eq $path } @beside;
@@ -254,16 +244,14 @@ sub in_my {
 }
 
 # rule(NAME): of one that the model reports: title and what a GPU does.
-sub rule {
-    my ($name) = @_;
+sub rule ($name) {
     (my $text = contents('common/model/rules.h')) =~ s/"\s+"//g; # a string in two parts
     return ($1, $2) if $text =~ /^RULE\(\Q$name\E,\s*"([^"]*)",\s*"([^"]*)"\)/m;
     fail(2, "RULE=$name: there is no such rule; there are: " . join ' ', sort $text =~ /^RULE\((\w+)/mg);
 }
 
 # lab(NUMBER, RULE, BUG, EX): my/NN_chapter.cu as a learner starts from it, and what to do.
-sub lab {
-    my ($number, $rule, $bug, $exercise) = map { $_ // '' } @_[ 0 .. 3 ];
+sub lab ($number, $rule = '', $bug = '', $exercise = '') {
     my $chapter = chapter_of($number);
     my ($title) = $chapter =~ m{([^/]+)$};
     my ($file, $check) = ("my/$title.cu", "make check-$number");

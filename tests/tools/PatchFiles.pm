@@ -2,6 +2,8 @@
 package Patches;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use Cwd 'getcwd';
 use File::Path qw(make_path);
 use File::Temp 'tempdir';
@@ -15,15 +17,13 @@ our %NOT_RUN = (h200 => 'not run yet', h100 => 'not run yet', b200 => 'not run: 
 sub fail { die { status => $_[0], text => $_[1] } }
 sub problem { return ref $_[0] ? $_[0]{text} : $_[0] }
 
-sub contents {
-    my ($path) = @_;
+sub contents ($path) {
     open my $in, '<', $path or fail(2, "$path: $!");
     local $/;
     return scalar <$in>;
 }
 
-sub store {
-    my ($path, $text) = @_;
+sub store ($path, $text) {
     open my $out, '>', $path or fail(2, "$path: $!");
     print $out $text;
     close $out or fail(2, "$path: $!");
@@ -49,8 +49,7 @@ sub from_make {
 sub need_nvcc { fail(3, "$_[0]: " . from_make('NO_NVCC')) if from_make('NO_NVCC') }
 
 # wrapped(COLUMNS, TEXT): its words in lines, none of which Markdown takes for the start of a list or a heading.
-sub wrapped {
-    my ($columns, $text) = @_;
+sub wrapped ($columns, $text) {
     my @lines;
     for my $word (split ' ', $text) {
         if (@lines && (length("$lines[-1] $word") <= $columns || $word =~ /^(?:[-+*#>=|]|\d+[.)]$)/)) {
@@ -69,8 +68,7 @@ sub chapters {
     return grep { m{([^/]+)$} && -e "$_/$1.cu" } map { s{/$}{}r } glob '[0-9][0-9]_*/ beyond/[0-9][0-9]_*/';
 }
 
-sub chapter_of {
-    my ($number) = @_;
+sub chapter_of ($number) {
     my ($chapter) = grep { m{(?:^|/)\Q$number\E_} } chapters();
     return $chapter // fail(2, "there is no chapter $number");
 }
@@ -81,8 +79,7 @@ sub chapter_of {
 # yet`, and tells two cards at once where they did the same. Options that a bug does not name in a line `# run:` are
 # those of the chapter's file bugs/run. What an exercise asks stands in the chapter's README. A file of any other path
 # is a patch of KIND of chapter NUMBER, where these are given.
-sub load {
-    my ($path, @given) = @_;
+sub load ($path, @given) {
     my ($number, $kind, $name) = $path =~ m{^(?:.*/)?(\d\d)_[^/]*/(?:(\w+)/)?(\w+)\.patch$};
     ($number, $kind, $name) = (@given, $path =~ m{([^/]*?)(?:\.\w+)?$} ? $1 =~ s/\W/_/gr : '') if @given && !($kind && $NOUN{$kind});
     $kind //= 'labs' if defined $name && $name eq 'lab';
@@ -108,8 +105,7 @@ sub load {
 }
 
 # told_in_readme(CHAPTER): its exercises there by name: order, question, hint and effect.
-sub told_in_readme {
-    my ($chapter) = @_;
+sub told_in_readme ($chapter) {
     my ($section) = -e "$chapter/README.md" ? contents("$chapter/README.md") =~ /^## Exercises\n(.*?)(?=^## |\z)/ms : ();
     my %told;
     while (($section // '') =~ m{^\*\*(\d)\.\ (\w+)\.\*\*\s(.*?)\s\*Hint:\*\s(.*?)\n\n\[Solution\]\(exercises/\2\.patch\)\n
@@ -122,8 +118,7 @@ sub told_in_readme {
 
 # names_of(FILE): the two lines of a diff that name it. as_stored(PATCH): what its file has.
 sub names_of { return "--- a/$_[0]\n+++ b/$_[0]\n" }
-sub as_stored {
-    my ($p) = @_;
+sub as_stored ($p) {
     return $p->{comment} =~ s/^# h200: (.*\n)# h100: \1/# h200, h100: $1/mr . $p->{diff} =~ s/\A\Q@{[ names_of($p->{source}) ]}\E//r;
 }
 
@@ -132,8 +127,7 @@ sub is_for_blackwell { return contents($_[0]{source}) =~ /\bNEEDS_SM100A\b/ }
 sub cards { return is_for_blackwell($_[0]) ? 'b200' : @CARDS }
 
 # all(KIND [, NUMBER]): the patches of the tree.
-sub all {
-    my ($kind, $number) = @_;
+sub all ($kind, $number = undef) {
     my @chapters = grep { !defined $number || m{(?:^|/)\Q$number\E_} } chapters();
     return map { load($_) } map { $kind eq 'labs' ? grep { -e } "$_/lab.patch" : sort glob "$_/$kind/*.patch" } @chapters;
 }
@@ -154,8 +148,7 @@ sub chosen {
 }
 
 # one_of(KIND, NUMBER, NAME, VARIABLE): the patch that a reader asks for by VARIABLE=NAME, or by the path of a file.
-sub one_of {
-    my ($kind, $number, $name, $variable) = @_;
+sub one_of ($kind, $number, $name, $variable) {
     if ($name =~ m{/|\.patch$} && ($name =~ m{/} || -f $name)) {
         my $patch = load($name, $number, $kind);
         @$patch{qw(build is_own)} = ("build/$kind/own_$patch->{id}", 1) if $patch->{build} !~ m{^build/};
@@ -170,8 +163,7 @@ sub one_of {
 }
 
 # seen(PATCH): where its mistake was made before: links, from its row of book/field_bugs.md.
-sub seen {
-    my ($p) = @_;
+sub seen ($p) {
     my @rows = split /^(?=\| \[)/m, -e 'book/field_bugs.md' ? contents('book/field_bugs.md') : '';
     return map { (split /\|/)[2] =~ /\]\(([^)]*)/g } grep { /^\| \[[^]]*\]\(\.\.\/\Q$p->{path}\E\)/ } @rows;
 }
@@ -183,16 +175,14 @@ sub value { return join " ", @{ $_[0]{head}{ $_[1] } // [] } }
 
 # ground(PATCH, READ): where it stands on another, `# on: KIND/NAME` of the same chapter: what that one makes of its
 # files, by path, each as from changed().
-sub ground {
-    my ($p, $read) = @_;
+sub ground ($p, $read) {
     my $on = value($p, 'on');
     return $on eq '' ? () : map { $_->[0] => $_ } changed(load("$p->{chapter}/$on.patch"), $read);
 }
 
 # changed(PATCH, READ): what it makes of its files, together with the patch that it stands on, as lists of path, text
 # before and text after. READ(path) gives the text.
-sub changed {
-    my ($p, $read) = @_;
+sub changed ($p, $read) {
     my %ground = ground($p, $read);
     my @changed;
     for my $part (split /^(?=--- )/m, $p->{diff}) {
@@ -211,8 +201,7 @@ sub changed {
 # hunks_applied(PATH, FILE, TEXT, DIFF): the text with the diff's hunks in it. Stricter than patch(1): the lines that a
 # hunk names must stand there exactly once. Their numbers may be off: a patch outlives edits elsewhere in the chapter,
 # but never lands in another place than the one it was written for.
-sub hunks_applied {
-    my ($path, $file, $text, $diff) = @_;
+sub hunks_applied ($path, $file, $text, $diff) {
     my (undef, @hunks) = split /^(?=@@ )/m, $diff;
     for my $hunk (@hunks) {
         my ($line, @lines) = split /^/, $hunk;
@@ -230,8 +219,7 @@ sub hunks_applied {
     return $text;
 }
 
-sub apply {
-    my ($p, $directory) = @_;
+sub apply ($p, $directory) {
     for my $change (changed($p, \&contents)) {
         my ($file, undef, $text) = @$change;
         make_path("$directory/$file" =~ s{/[^/]*$}{}r);
@@ -241,8 +229,7 @@ sub apply {
 
 # difference(FILE, BEFORE, AFTER): a unified diff with the least context, a line or more, that makes it clear to
 # changed().
-sub difference {
-    my ($file, $before, $after) = @_;
+sub difference ($file, $before, $after) {
     my $scratch = tempdir(CLEANUP => 1);
     store("$scratch/before", $before);
     store("$scratch/after", $after);
@@ -255,8 +242,7 @@ sub difference {
 
 # carried_over(PATCH, COMMIT): as changed(), for a patch that applies to the chapter of that commit only. A merge takes
 # changes of neighbouring lines for a conflict, so here a line of another kind stands between any two.
-sub carried_over {
-    my ($p, $commit) = @_;
+sub carried_over ($p, $commit) {
     my $scratch = tempdir(CLEANUP => 1);
     my @then = changed($p, sub {
         my ($text, $status) = output("git show '$commit:$_[0]'");

@@ -2,6 +2,8 @@
 package Patches;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use File::Temp 'tempdir';
 my $PLAN = 'tests/bench/plans/experiments';
 my @POLICIES = qw(eager lazy random pct);
@@ -10,8 +12,7 @@ my $LIMITED = 'ulimit -S -t 60 && timeout 900';
 
 # on_all_cores(JUDGE, PATCH...): calls JUDGE(PATCH), which returns "ok" or what is wrong, and more, and prints that as a
 # line after the id, separated by tabs. 0 if all are ok, else 1.
-sub on_all_cores {
-    my ($judge, @patches) = @_;
+sub on_all_cores ($judge, @patches) {
     pipe my $from, my $to or fail(3, "pipe: $!");
     syswrite $to, pack 'N*', 0 .. $#patches; # each worker takes the next number
     close $to;
@@ -37,8 +38,7 @@ sub on_all_cores {
 }
 
 # answers(JUDGE, PATCH...): what on_all_cores() would print, for each id the list of fields.
-sub answers {
-    my ($judge, @patches) = @_;
+sub answers ($judge, @patches) {
     my $pid = open my $said, '-|';
     fail(3, "fork: $!") if !defined $pid;
     exit on_all_cores($judge, @patches) if !$pid;
@@ -49,8 +49,7 @@ my %JUDGE = (bugs => \&judge_bug, exercises => \&judge_exercise, experiments => 
 sub judge { return on_all_cores(sub { $JUDGE{ $_[0]{kind} }->($_[0]) }, chosen(@_)) }
 
 # has_one(PATCH, KEY...): fails unless its header has exactly one line of each.
-sub has_one {
-    my ($p, @keys) = @_;
+sub has_one ($p, @keys) {
     for my $key (@keys) {
         my @values = @{ $p->{head}{$key} // [] };
         fail(1, 'it has ' . @values . " lines `# $key:`, not one") if @values != 1;
@@ -69,8 +68,7 @@ sub has_one {
 # what stands after `# names:`.
 
 # build_fault(PATCH): why its build fails; '' if only nvcc could tell, and there is none. Dies if nothing fails.
-sub build_fault {
-    my ($p) = @_;
+sub build_fault ($p) {
     my ($said) = output('tests/tools/launch_check ' . copied($p) . "/$p->{source}");
     return $said if $said ne '' || from_make('NO_NVCC');
     my $symbol = symbol($p);
@@ -78,8 +76,7 @@ sub build_fault {
     return $said || fail(1, 'its build does not fail');
 }
 
-sub judge_bug {
-    my ($p) = @_;
+sub judge_bug ($p) {
     has_one($p, qw(verdict run lesson), cards($p));
     if (value($p, 'verdict') eq 'BUILD') {
         has_one($p, 'names');
@@ -97,8 +94,7 @@ sub judge_bug {
 # A lab: the starting file differs from the chapter in gaps alone, and is as wrong as its `# verdict:` says: WRONG, or
 # the rule of the first report, or either. That it is wrong with each single gap, and so no stub is right, is for
 # tests/grade/bugs.
-sub judge_lab {
-    my ($p) = @_;
+sub judge_lab ($p) {
     has_one($p, qw(verdict run));
     fail(1, "its `# verdict:` is a hang, which a GPU does not report") if value($p, 'verdict') =~ /LOCK|ENDLESS/;
     my @changed = changed($p, \&contents);
@@ -139,8 +135,7 @@ sub name_number { return unpack '%32C*', $_[0]{id} }
 sub seeds { return is_long() ? 1 .. 5 : 1 + name_number($_[0]) % 5 }
 
 # judged_by_reports(PATCH): runs it in every policy and seed. "ok" or what is not as stated, and what was seen.
-sub judged_by_reports {
-    my ($p) = @_;
+sub judged_by_reports ($p) {
     my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
     my %lines; # file:line => text
     for my $file (glob "$directory/$p->{chapter}/*") {
@@ -175,14 +170,12 @@ sub in_default_run {
 }
 
 # expected(PATCH, KEY, RULE): the values of `# KEY:` and `# KEY RULE:`.
-sub expected {
-    my ($p, $key, $rule) = @_;
+sub expected ($p, $key, $rule) {
     return map { @{ $p->{head}{$_} // [] } } $key, "$key $rule";
 }
 
 # report_fault(PATCH, STDERR, STATUS, LINES): what a run's report lacks; '' if it is as stated.
-sub report_fault {
-    my ($p, $said, $status, $lines) = @_;
+sub report_fault ($p, $said, $status, $lines) {
     $said =~ s/\n {13}(?! )/ /g; # folded lines
     my $verdict = value($p, 'verdict');
     my ($rule, $report, $exit) = ('REFUSED', $said, 3);
@@ -210,8 +203,7 @@ sub report_fault {
 # chapter refuses, as --window.
 # One element; an edge in every direction; more k-tiles than stages; more tiles than SMs of the model.
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
-sub judge_exercise {
-    my ($p) = @_;
+sub judge_exercise ($p) {
     has_one($p, qw(run show));
     for my $key (qw(before after)) {
         fail(1, "it has no line `# $key:`") if value($p, $key) eq '';
@@ -245,8 +237,7 @@ sub judge_exercise {
 
 # effect(PATCH, PROGRAM, SOURCE): what the exercise's command prints with the chapter's program, and with this one of
 # the source, each with the exit status.
-sub effect {
-    my ($p, $program, $source) = @_;
+sub effect ($p, $program, $source) {
     local @ENV{qw(PROGRAM SOURCE SHOW)} = (unbroken($p), $p->{source}, value($p, 'show'));
     my @before = output('exec bash -o pipefail -c "$SHOW"');
     @ENV{qw(PROGRAM SOURCE)} = ($program, $source);
@@ -255,8 +246,7 @@ sub effect {
 
 # An experiment: right over some sizes, with the options of each line of the plan that runs it.
 my @EXPERIMENT_SIZES = ('--m 128 --n 256 --k 640', '--m 200 --n 300 --k 333', '--m 7 --n 13 --k 1');
-sub judge_experiment {
-    my ($p) = @_;
+sub judge_experiment ($p) {
     has_one($p, 'about');
     my @lines = grep { $_->[2] eq $p->{id} } plan();
     fail(1, "no line of $PLAN runs it") if !@lines;

@@ -2,6 +2,8 @@
 package Patches;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use Digest::SHA 'sha256_hex';
 our (@CARDS, %NOT_RUN);
 
@@ -13,8 +15,7 @@ our (@CARDS, %NOT_RUN);
 # fingerprint(PATCH, COMPILER): 12 hex digits that change when what was run would: the chapter's source with the patch
 # in it, but for comments, blanks, assertions and the parameter that takes the text of an error, its options, and the
 # compiler. Not the wrappers of common/device: a new one would make every record stale.
-sub fingerprint {
-    my ($p, $compiler) = @_;
+sub fingerprint ($p, $compiler) {
     my %source = map { $_ => contents($_) } glob "$p->{chapter}/[0-9]*.cu $p->{chapter}/*.h";
     $source{ $_->[0] } = $_->[2] for changed($p, \&contents);
     my $code = join '', map { "$source{$_}\n" } sort keys %source;
@@ -27,8 +28,7 @@ sub fingerprint {
 # machine_code(PATCH): 12 hex digits that change when what object(PATCH) made for the GPU does, or the options of its
 # run: the sections with instructions, constants, variables, and what a launch needs to know of registers and shared
 # memory. Names of kernels, the order of sections, lines and notes do not count.
-sub machine_code {
-    my ($p) = @_;
+sub machine_code ($p) {
     my $file = "$p->{build}/" . symbol($p) . '.cubin';
     my $cubin = contents($file);
     my @parts;
@@ -42,27 +42,23 @@ sub machine_code {
 
 # recorded(PATCH, CARD): text, date, compiler, the two fingerprints of its record, and the commit of an earlier source;
 # nothing if there is none.
-sub recorded {
-    my ($p, $card) = @_;
+sub recorded ($p, $card) {
     return value($p, $card) =~ m{^(.*), (20\d\d-\d\d-\d\d), (nvcc [\d.]+), ([0-9a-f]{12})(?:/([0-9a-f]{12}))?(?:, of ([0-9a-f]{8}))?$};
 }
 
 # of_another_source(PATCH, CARD): is its record of a source that is not today's?
-sub of_another_source {
-    my ($p, $card) = @_;
+sub of_another_source ($p, $card) {
     my (undef, undef, $compiler, $was) = recorded($p, $card) or return 0;
     return $was ne fingerprint($p, $compiler);
 }
 
 # outdated(PATCH): does one of its records wait for a card, be it stale or of an earlier source that it names?
-sub outdated {
-    my ($p) = @_;
+sub outdated ($p) {
     return grep { of_another_source($p, $_) } cards($p);
 }
 
 # stale(PATCH): what is wrong with its records; '' if nothing is.
-sub stale {
-    my ($p) = @_;
+sub stale ($p) {
     for my $card (cards($p)) {
         next if value($p, $card) eq $NOT_RUN{$card};
         my @record = recorded($p, $card) or return "`# $card:` is no record";
@@ -73,8 +69,7 @@ sub stale {
 }
 
 # earlier(COMMIT, PATCH...): see the usage.
-sub earlier {
-    my ($commit, @words) = @_;
+sub earlier ($commit, @words) {
     fail(2, "earlier: COMMIT is 8 hexadecimal digits, not '$commit'") if $commit !~ /^[0-9a-f]{8}$/;
     my $marked = 0;
     for my $p (chosen(@words ? @words : 'bugs')) {
@@ -91,8 +86,7 @@ sub earlier {
 }
 
 # unchanged(TITLE): a chapter as it is, as if it were a patch.
-sub unchanged {
-    my ($chapter) = @_;
+sub unchanged ($chapter) {
     my ($title, $number) = $chapter =~ m{((\d\d)_[^/]*)$};
     return { kind => 'bugs', number => $number, id => "${number}_as_it_is", chapter => $chapter, title => $title,
         source => "$chapter/$title.cu", head => {}, as_it_is => 1, build => "build/bugs/${number}_as_it_is" };

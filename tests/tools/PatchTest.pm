@@ -2,6 +2,8 @@
 package PatchTest;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use Exporter 'import';
 use File::Path 'make_path';
 use File::Temp 'tempdir';
@@ -18,8 +20,7 @@ sub tool { return said("tests/tools/patches $_[0]") }
 # which TURN=n chooses: of the bugs one for each chapter and one for each fourth rule, of exercises and experiments one
 # for each second chapter, of labs every third.
 my $turn = $ENV{TURN} // 0;
-sub looked_at {
-    my ($kind) = @_;
+sub looked_at ($kind) {
     my @all = Patches::all($kind);
     return @all if Patches::is_long();
     my (%group, %chosen);
@@ -39,8 +40,7 @@ sub looked_at {
 
 # each_is_accepted(COMMAND, KIND): a test for each that is looked at, which COMMAND of the tool must call ok; and all of
 # that kind must apply. Returns what it said, as lists of id, verdict, remarks.
-sub each_is_accepted {
-    my ($command, $kind) = @_;
+sub each_is_accepted ($command, $kind) {
     my @ids = map { "$kind/$_->{id}" } looked_at($kind);
     note("TURN=$turn");
     my @results = sort { $a->[0] cmp $b->[0] } map { [ split /\t/, $_ ] } split /\n/, `tests/tools/patches $command @ids 2>/dev/null`;
@@ -56,8 +56,7 @@ sub each_is_accepted {
 
 # edited(PATCH, EDIT [, NAME]): the path of a copy outside of the tree, which EDIT has changed as $_.
 my $scratch = tempdir(CLEANUP => 1);
-sub edited {
-    my ($id, $edit, $name) = @_;
+sub edited ($id, $edit, $name = undef) {
     my ($p) = Patches::chosen($id);
     $name //= $p->{kind} eq 'labs' ? 'lab' : 'unsound';
     my $directory = "$scratch/$p->{title}" . ($p->{kind} eq 'labs' ? '' : "/$p->{kind}");
@@ -69,8 +68,7 @@ sub edited {
 }
 
 # judged_as(PATCH, EDIT, PATTERN, TEST [, NAME]): so edited, the tool judges it so.
-sub judged_as {
-    my ($id, $edit, $pattern, $test, $name) = @_;
+sub judged_as ($id, $edit, $pattern, $test, $name = undef) {
     my ($said) = tool('judge ' . edited($id, $edit, $name));
     like($said, qr/^\d\d_\w+\t$pattern/, $test);
 }

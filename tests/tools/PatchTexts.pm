@@ -2,14 +2,15 @@
 package Patches;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 our @CARDS;
 
 # exercises(NUMBER): those of a chapter in their order.
 sub exercises { return sort { value($a, 'order') cmp value($b, 'order') } all('exercises', $_[0]) }
 
 # in_short(OUTCOME): the outcome in a cell of that table; what the words mean stands above the table in book/bugs.md.
-sub in_short {
-    my ($outcome) = @_;
+sub in_short ($outcome) {
     return join ', ', map {
         s/ by ptxas.*| by the driver| yet$| (?:at [\dx]|\(cuda|in \d+ runs).*//r =~ s/^wrong in (\d+) of (\d+).*/$1 == $2 ? 'wrong' : "wrong in $1"/er
             =~ s/^the same machine code.*/same code/r
@@ -34,8 +35,7 @@ sub bug_table {
 }
 
 # outcome(PATCH, CARD): what that card did with a bug.
-sub outcome {
-    my ($p, $card) = @_;
+sub outcome ($p, $card) {
     return (recorded($p, $card))[0] // value($p, $card);
 }
 
@@ -44,8 +44,7 @@ my @SYMPTOMS = ('Hangs in every run', 'The launch fails', 'Hangs or fails at som
     'Wrong in some runs', 'Right in all 300 runs, and wrong all the same', 'Repaired by the compiler',
     'Refused before the launch', 'Does not compile');
 my ($EVERY_RUN, $SOME_RUNS, $NO_RUN) = (3, 4, 5);
-sub symptom {
-    my ($p, $card) = @_;
+sub symptom ($p, $card) {
     my $did = outcome($p, $card);
     return 0 if $did eq 'hang';
     return 1 if $did =~ /^trap \(.*\)$/;
@@ -61,8 +60,7 @@ sub symptom {
 # symptom_table(SAY): how many bugs did what on an H200, for book/troubleshooting.md, and what the model says of them:
 # how often it names a rule, without those of a single bug where there are many. SAY puts a phrase into the language of
 # the page.
-sub symptom_table {
-    my ($say) = @_;
+sub symptom_table ($say) {
     my @classes;
     for my $p (grep { recorded($_, 'h200') } all('bugs')) {
         my $class = $classes[ symptom($p, 'h200') ] //= {};
@@ -81,8 +79,7 @@ sub symptom_table {
 
 # told(WHAT): what stands in a text between <!-- bugs: WHAT --> and <!-- end -->: a count of the records, or one of
 # them.
-sub told {
-    my ($what) = @_;
+sub told ($what) {
     my @bugs = grep { recorded($_, 'h200') } all('bugs');
     my $of = sub { my $count = grep { $_[0]->() } @bugs; return "$count of " . @bugs };
     my $is = sub { my ($card, $class) = @_; return recorded($_, $card) && symptom($_, $card) == $class };
@@ -104,8 +101,7 @@ sub told {
 }
 
 # say(PAGE): puts a phrase into the language of that page.
-sub say {
-    my ($page) = @_;
+sub say ($page) {
     return sub { $_[0] } if $page !~ /\.zh\.md$/;
     require './tests/book/Chinese.pm';
     return \&Chinese::in_chinese;
@@ -118,8 +114,7 @@ sub pages { return glob '*.md book/*.md book/*/*.md [0-9][0-9]_*/*.md beyond/*/*
 sub line_of { return '| ' . join(' | ', @_) . " |\n" }
 
 # tables(MODE): writes all of it into the texts, or with --check names what is not up to date.
-sub tables {
-    my ($mode) = @_;
+sub tables ($mode) {
     fail(2, 'tables: --write or --check') if ($mode // '') !~ /^--(?:write|check)$/;
     my %new;
     for ([ 'book/bugs.md', 'bugs', \&bug_table ], [ 'book/troubleshooting.md', 'symptoms', \&symptom_table ],

@@ -3,17 +3,17 @@
 package Steps;
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use File::Temp 'tempdir';
 
-sub contents {
-    my ($path) = @_;
+sub contents ($path) {
     open my $in, '<', $path or die "$path: $!\n";
     local $/;
     return scalar <$in>;
 }
 
-sub store {
-    my ($path, $text) = @_;
+sub store ($path, $text) {
     open my $out, '>', $path or die "$path: $!\n";
     print $out $text;
     close $out or die "$path: $!\n";
@@ -22,8 +22,7 @@ sub store {
 # of(SOURCE OF A CHAPTER): its steps in order, as hashes: number (1, 2, ...), kernel (the name of its figures in a CSV:
 # 02.1 or, of the last, 02), file, id (02_1_shared_tiles, or the chapter's name), title, reason. None, if the chapter
 # has no steps.
-sub of {
-    my ($source) = @_;
+sub of ($source) {
     my ($directory, $chapter) = $source =~ m{^(.*)/([^/]+)\.cu$} or die "$source is not the source of a chapter\n";
     my ($number) = $chapter =~ /^(\d\d)_/;
     my @files = sort glob "$directory/steps/[0-9]_*.cu";
@@ -46,14 +45,12 @@ sub of {
 }
 
 # text(FILE): a source as the others of its chapter have it: headers are named as from a chapter at the top.
-sub text {
-    my ($file) = @_;
+sub text ($file) {
     return contents($file) =~ s{^#include "\K(?:\.\./)+(?=common/)}{../}gmr;
 }
 
 # code(FILE): its lines without comments, empty lines and indentation.
-sub code {
-    my ($file) = @_;
+sub code ($file) {
     return grep { $_ ne '' } map { s/\s+/ /gr =~ s/^ | $//gr } split /\n/, text($file) =~ s{/\*.*?\*/}{}gsr;
 }
 
@@ -66,8 +63,7 @@ sub added {
 
 # figure(KERNEL): of the newest ladder of an H200 that has it at 8192 x 8192 x 8192: TFLOP/s, ratio to cuBLAS, card and
 # date.
-sub figure {
-    my ($kernel) = @_;
+sub figure ($kernel) {
     for my $csv (reverse sort glob 'tests/bench/results/nvidia_h200_*_ladder.csv') {
         my ($header, @lines) = split /\n/, contents($csv);
         my @names = split /,/, $header;

@@ -4,6 +4,8 @@
 # either. Then the same with one call too many, which must be seen.
 use strict;
 use warnings;
+use feature 'signatures';
+no warnings 'experimental::signatures';
 use File::Path 'make_path';
 use File::Temp 'tempdir';
 use Test::More;
@@ -48,8 +50,7 @@ sub with {
 sub rank { my ($name) = @_; return (grep { index($name, $ranks[$_]) == 0 } 0 .. $#ranks)[0] }
 
 # uses(OBJECTS): [object, object that it uses, by which symbol].
-sub uses {
-    my ($objects) = @_;
+sub uses ($objects) {
     my %home = map { my $name = $_; map { $_ => $name } keys %{ $objects->{$name}{defined} } } keys %$objects;
     return map { my $from = $_; map { [ $from, $home{$_}, $_ ] } grep { ($home{$_} // $from) ne $from } @{ $objects->{$from}{wanted} } } sort keys %$objects;
 }
@@ -67,8 +68,7 @@ sub circle {
 # includes_upward(PATH, TEXT): its lines that include a file of a higher layer. A kernel's headers may include the
 # model's interface.
 my %above = (device => 'model|timeline|harness', model => 'timeline|harness', timeline => 'harness');
-sub includes_upward {
-    my ($path, $text) = @_;
+sub includes_upward ($path, $text) {
     my ($layer) = $path =~ m{^common/(device|model|timeline)/} or return;
     return map { "$path includes $_" } grep { !m{model/model\.h$} } $text =~ m{^\s*#\s*include\s*"([^"]*\b(?:$above{$layer})/[^"]*)"}mg;
 }
@@ -77,8 +77,7 @@ sub includes_upward {
 # not. Judges and tellers may see what a mechanism keeps, as they see its events.
 my %hidden = (data => 'core|place|judge|tell|mechanism', core => 'place|judge|tell|mechanism', place => 'judge|tell|mechanism',
     judge => 'tell', mechanism => 'judge|tell');
-sub unknown {
-    my ($path, $text) = @_;
+sub unknown ($path, $text) {
     my ($directory) = $path =~ m{/model_core/(\w+)/\w+\.d$} or return;
     return exists $hidden{$directory} ? map { "$path has $_" } $text =~ m{(\S*/(?:$hidden{$directory})/\w+\.h)(?=\s)}g : ();
 }
