@@ -299,14 +299,8 @@ run-$(1): $(3)
 	$(3) $$(ARGS)
 diff-$(1):
 	@tests/tools/diff $(2).cu '$(4:%=%.cu)' '$$(STEP)'
-endef
-# The same where STEP names a step that the chapter does not have.
-define no_step_rules
-.PHONY: $(1) run-$(1) diff-$(1)
-$(1) run-$(1):
+no-step-of-$(1): FORCE
 	@tests/tools/diff --refuse $(2).cu '$$(STEP)'
-diff-$(1):
-	@tests/tools/diff $(2).cu '$(4:%=%.cu)' '$$(STEP)'
 endef
 # A hello program (common/harness/hello.h). $(1): its name, $(2): its program, $(3): its chapter.
 hellos = $(patsubst %.cu,%,$(sort $(wildcard $(dir $(1))hello_*.cu)))
@@ -326,14 +320,13 @@ $(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rule
 $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
 
-# What STEP chooses of a chapter; empty: there is no such step.
-chosen = $(if $(STEP),$(call step_of,$(call number,$(1)),$(STEP)),$(1))
-rules_for = $(if $(call chosen,$(1)),chapter,no_step)_rules
+# What STEP chooses of a chapter; a target that says why, if there is no such step.
+chosen = $(if $(STEP),$(or $(call step_of,$(call number,$(1)),$(STEP)),no-step-of-$(call number,$(1))),$(1))
 previous :=
 # What diff-NN compares with.
 compared = $(or $(if $($(notdir $(1)).compare_with),$(filter %/$($(notdir $(1)).compare_with),$(PROGRAMS))),$(previous))
 $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(notdir $(p)),$(call number,$(p)),$(p)))\
-    $(eval $(call $(call rules_for,$(p)),$(call number,$(p)),$(p),$(call chosen,$(p)),$(call compared,$(p))))\
+    $(eval $(call chapter_rules,$(call number,$(p)),$(p),$(call chosen,$(p)),$(call compared,$(p))))\
     $(eval previous := $(p)))
 $(foreach s,$(STEP_PROGRAMS),\
     $(eval $(call program_rules,$(call step_id,$(s)),$(call number,$(call step_id,$(s))),$(s))))
@@ -446,7 +439,7 @@ smsp__average_warps_issue_stalled_wait_per_issue_active.ratio
 # $(1): number, $(2): program
 define profile
 .PHONY: profile-$(1)
-profile-$(1): $(or $(call chosen,$(2)),$(1))
+profile-$(1): $(call chosen,$(2))
 	@command -v ncu >/dev/null || { echo "make profile-$(1) needs ncu (Nsight Compute), which was not found" >&2; exit 1; }
 	ncu --clock-control none -k 'regex:^(gemm|pingpong|cooperative)' -s 1 -c 1 \
 	    --metrics $(subst $(eval) ,,$(PROFILE_METRICS)) $$< --on gpu --data normal --no-bench --repeat 2 $$(ARGS)
