@@ -32,9 +32,8 @@ typedef struct {
     bf16 a[BM * BK]; /* [BM][BK], K-major, 128-byte swizzle */
     bf16 b[BN * BK]; /* [BN][BK], the same */
 } Shared;
-static_assert(
-    CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
-    "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a smaller tile, or fewer CTAs");
+static_assert(CTAS_PER_SM * (sizeof(Shared) + 1024) <= 228 * 1024,
+              "an SM has 228 KB of shared memory, and each CTA takes 1 KB more than its own: a smaller tile or 1 CTA");
 
 /* What a warp multiplies in a k16 step, 16 columns of the k-tile. A fragment is a lane's part of an operand. */
 typedef struct {
@@ -134,8 +133,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        store_warp_rows(p.c, p.ldc, p.m, p.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0],
-                        WN);
+        store_warp_rows(&p, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0], WN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Gemm);

@@ -151,8 +151,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN,
-                        acc[i][0], WN);
+        store_warp_rows(&p.g, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0], WN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Params);

@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     registers_settled(acc, BN / 2);
 
     /* Step 4: epilogue. Each warp has 16 of the 64 rows. */
-    store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + warpgroup * 64 + warp % 4 * 16, tile.n * BN, acc, BN);
+    store_warp_rows(&p.g, tile.m * BM + warpgroup * 64 + warp % 4 * 16, tile.n * BN, acc, BN);
 }
 KERNEL_ENTRY(gemm_kernel, Params);
 

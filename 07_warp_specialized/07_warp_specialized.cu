@@ -114,8 +114,8 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
         wgmma_wait_group(0);
         registers_settled(acc, BN / 2);
 
-        /* Step 4: epilogue. Each warp has 16 rows of C; warps 0 to 3 are the producer. */
-        store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, tile.m * BM + (warp - 4) * 16, tile.n * BN, acc, BN);
+        /* Step 4: epilogue. Each warp has 16 of the 64 rows. */
+        store_warp_rows(&p.g, tile.m * BM + consumer * 64 + warp % 4 * 16, tile.n * BN, acc, BN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Params);

@@ -10,6 +10,7 @@
 #include "gemm.h"
 #include "kinds.h"
 #include "tuning.h"
+#include "variant_table.h"
 
 /* Of a problem, on the host: a kernel cannot follow these pointers through Gemm.beyond. */
 typedef struct Beyond {
@@ -19,15 +20,18 @@ typedef struct Beyond {
     const struct Ranks *ranks; /* of a chapter that has several devices, its own; NULL: this device computes all */
 } Beyond;
 
-struct LaunchPlan;
-struct Variant;
+/* How a variant would compute a problem. */
+typedef struct {
+    int tiles, ctas, stages;
+    const char *also; /* what else there is to say, from ", " on; NULL: nothing */
+} LaunchPlan;
 
 /* Of a chapter; what is not named is absent. */
 typedef struct ChapterBeyond {
     Kind kind;
     int choices; /* what launch() chooses besides the variant: CHOOSES_..., or'ed (tuning.h) */
-    /* How launch() would compute a problem with a variant (variants.h); NULL: a tile at a time, on all SMs. */
-    struct LaunchPlan (*plan)(const struct Variant *v, const Gemm *problem);
+    /* How launch() would compute a problem with a variant; NULL: a tile at a time, on all SMs. */
+    LaunchPlan (*plan)(const Variant *v, const Gemm *problem);
     const struct Devices *devices; /* how it is run on several devices of the model (harness/problem.h); NULL: on one */
     /* Offline packing of operands, once before the launches of a problem, on the host; both NULL: none. prepare()
      * writes prepared_bytes() bytes, a number that depends on sizes and experts alone, to `out`; the harness copies

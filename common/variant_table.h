@@ -5,7 +5,7 @@
 #include "gemm.h"
 
 /* A row of a chapter's table: kernel, name, and those of the other columns that the chapter uses. */
-typedef struct Variant {
+typedef struct {
     const void *kernel;
     const char *name;
     int bm, bn;                       /* tile of C */

@@ -87,12 +87,6 @@ static inline const Variant *choose_variant(const Variants *all, const Gemm *g, 
     return best;
 }
 
-/* How a variant would compute a problem. */
-typedef struct LaunchPlan {
-    int tiles, ctas, stages;
-    const char *also; /* what else there is to say, from ", " on; NULL: nothing */
-} LaunchPlan;
-
 /* A line about what launch() would choose, without a newline; empty where it would refuse. */
 static inline void describe_choice(const Chapter *chapter, const Gemm *g, char *text, size_t size) {
     GemmError refused;

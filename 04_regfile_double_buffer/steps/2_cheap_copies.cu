@@ -163,8 +163,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
     /* Step 4: epilogue. */
     UNROLL
     for (int i = 0; i < WM / 16; i++) {
-        store_warp_rows(p.c, p.ldc, p.m, p.n, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0],
-                        WN);
+        store_warp_rows(&p, tile.m * BM + warp_m * WM + i * 16, tile.n * BN + warp_n * WN, acc[i][0], WN);
     }
 }
 KERNEL_ENTRY(gemm_kernel, Gemm);

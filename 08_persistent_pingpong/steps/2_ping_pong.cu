@@ -155,8 +155,7 @@ static __global__ void __launch_bounds__(THREADS, CTAS_PER_SM) gemm_kernel(const
             /* Step 4: epilogue. */
             UNROLL
             for (int block = 0; block < BM / 64; block++) {
-                int row = tile.m * BM + block * 64 + warp % 4 * 16;
-                store_warp_rows(p.g.c, p.g.ldc, p.g.m, p.g.n, row, tile.n * BN, acc[block], BN);
+                store_warp_rows(&p.g, tile.m * BM + block * 64 + warp % 4 * 16, tile.n * BN, acc[block], BN);
             }
         }
     }

@@ -472,7 +472,7 @@ DEVICE void consume(const Params *p, Shared *s, Work work, int consumer, const S
                                      &acc[block][quad * 4]);
                 }
             } else { /* This epilogue overlaps with nothing, so it avoids barriers and shared memory to be short. */
-                store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, warp_row, col, acc[block], bn);
+                store_warp_rows(&p->g, warp_row, col, acc[block], bn);
             }
         }
     }

@@ -282,7 +282,7 @@ DEVICE void epilogue(const Params *p, Shared *s, Tile tile, int row, int first_c
             store_warp_tile(&out[(row + half * 64) * columns], &p->map_c, columns, sum[half],
                             tile.m * bm + row + half * 64, col);
         } else { /* a tile of 64 rows; or a row of C ends inside 16 bytes: TMA would write all 16 */
-            store_warp_rows(p->g.c, p->g.ldc, p->g.m, p->g.n, tile.m * bm + row + half * 64, col, sum[half], columns);
+            store_warp_rows(&p->g, tile.m * bm + row + half * 64, col, sum[half], columns);
         }
     }
 }

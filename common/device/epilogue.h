@@ -6,7 +6,7 @@
 #ifndef EPILOGUE_H
 #define EPILOGUE_H
 
-#include "cuda_c.h"
+#include "../gemm.h"
 
 #if defined(GEMM_MODEL) || defined(__CUDACC__)
 
@@ -27,14 +27,13 @@ DEVICE void transpose_quad(uint32_t w[4]) {
     }
 }
 
-/* Stores a warp's 16 x columns accumulators, as bf16, as the part of the m x n matrix C that begins at (row, col). In
- * every 8 columns this lane holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8
- * further down. Writes nothing outside C. col and columns are multiples of 8; acc has the size of the next multiple of
- * 32 columns. All 32 lanes call it, even those whose row is outside. */
-DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, const float *acc, const int columns) {
-    if (columns % 32 != 0 && col + columns < n) {
-        n = col + columns; /* not all of the last 32 columns belong to this warp */
-    }
+/* Stores a warp's 16 x columns accumulators, as bf16, as the part of C that begins at (row, col). In every 8 columns
+ * this lane holds acc[4j] and acc[4j + 1] of row lane / 4, and acc[4j + 2] and acc[4j + 3] of the row 8 further down.
+ * Writes nothing outside C. col and columns are multiples of 8; acc has the size of the next multiple of 32 columns.
+ * All 32 lanes call it, even those whose row is outside. */
+DEVICE void store_warp_rows(const Gemm *g, int row, int col, const float *acc, const int columns) {
+    /* Of the last 32 columns not all may belong to this warp. */
+    int n = columns % 32 == 0 ? g->n : min_int(g->n, col + columns);
     UNROLL
     for (int j = 0; j < columns; j += 32) {
         UNROLL
@@ -45,11 +44,11 @@ DEVICE void store_warp_rows(bf16 *c, int ldc, int m, int n, int row, int col, co
             transpose_quad(w);
             int r = row + half * 8 + (int)threadIdx.x % 32 / 4;
             int first = col + j + (int)threadIdx.x % 4 * 8; /* this lane now has 8 columns from here on */
-            bf16 *out = c + (size_t)r * ldc + first;
-            if (r < m && first + 8 <= n) {
+            bf16 *out = g->c + (size_t)r * g->ldc + first;
+            if (r < g->m && first + 8 <= n) {
                 uint4 all = {w[0], w[1], w[2], w[3]};
                 *(uint4 *)out = all;
-            } else if (r < m) {
+            } else if (r < g->m) {
                 UNROLL
                 for (int i = 0; i < 8; i++) {
                     if (first + i < n) {

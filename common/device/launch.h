@@ -6,7 +6,7 @@
 
 #ifdef __CUDACC__ /* the model's are in common/model/model.h */
 
-/* A kernel as an argument of launch_kernel(). */
+/* A kernel as an argument of launch_grid() or launch_kernel(). */
 #define KERNEL(kernel) ((const void *)(kernel)), #kernel
 
 /* GEMM_OK if the CUDA call `what` did not fail, otherwise GEMM_DEVICE. */

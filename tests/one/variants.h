@@ -2,7 +2,6 @@
 #ifndef VARIANTS_H
 #define VARIANTS_H
 
-#include "beyond.h"
 #include "variant_table.h"
 
 /* The variant that costs least, of those whose clusters do not have more CTAs than the GPU has SMs. The tutorial also
