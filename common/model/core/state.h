@@ -105,7 +105,6 @@ struct Cta {
     struct Cells *cells;                /* judge/cells.c */
     struct CtaFragments *fragments;     /* judge/provenance.c */
     struct CtaResults *results;         /* judge/results.c */
-    struct CtaSums *sums;               /* judge/sums.c */
     struct CtaPhases *phases;           /* judge/phases.c */
     struct CtaConvergence *convergence; /* judge/convergence.c */
     struct CtaProducts *products;       /* judge/products.c */

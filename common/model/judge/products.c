@@ -102,7 +102,6 @@ ON(products, REGISTERS_SETTLED) {
         if (first >= e->accumulators && first + tile->n / 2 <= e->accumulators + e->count &&
             !(tile->taken >> w->id % 4 & 1)) {
             facts(w)->unsettled &= (uint8_t) ~(1u << i);
-            sums_tile_ends(w->warpgroup, i);
             provenance_accumulators(w->warpgroup, i, 0); /* to be read: clang does not show every read */
         }
     }
@@ -117,7 +116,6 @@ ON(products, ACCUMULATOR_ACCESS) {
         if (d == 0 || !overlap((uintptr_t)e->p, e->size, d, (uintptr_t)tile->n / 2 * sizeof(float))) {
             continue;
         }
-        sums_tile_ends(w->warpgroup, i);
         provenance_accumulators(w->warpgroup, i, e->write);
         facts(w)->touched = 1;
         facts(w)->touched_site = e->site;
@@ -204,7 +202,7 @@ ON(products, MMA) {
     Tag first_a, first_b;
     if (provenance_mma(w, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
         results_fragment(w->cta, first_a, first_b);
-        sums_fragment(w, e->d[0], first_a, first_b, e->site);
+        sums_product(first_a, first_b, 16, 8, e->site);
     }
 }
 
@@ -439,7 +437,7 @@ ON(products, WGMMA_PART) {
             if (provenance_product(t, product, a, b)) {
                 results_tile(w->warpgroup, a, b, WGMMA_M, product->n);
             }
-            sums_product(w->warpgroup, product, a, b);
+            sums_product(a, b, WGMMA_M, product->n, product->site);
             product->base = beyond_base ? NULL : clock_ref(t->clock->base);
         }
     }

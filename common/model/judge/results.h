@@ -33,10 +33,7 @@ Tag results_staged(Cta *cta, int matrix, int row);
 /* For transfers.c: a TMA store whose operands are sound. */
 void results_tma_store(const TmaCopy *copy);
 
-/* For products.c: a product that begins with the elements a and b is added to a tile of the warpgroup's accumulators;
- * the tile ends; to the registers of a warp, lane 0's at d. */
-void sums_product(const Warpgroup *g, const Product *product, Tag a, Tag b);
-void sums_tile_ends(const Warpgroup *g, int tile);
-void sums_fragment(const Warp *w, const void *d, Tag a, Tag b, Site site);
+/* For products.c: a product of rows that begin with the elements a and b. */
+void sums_product(Tag a, Tag b, int rows, int columns, Site site);
 
 #endif

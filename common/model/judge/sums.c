@@ -1,9 +1,8 @@
-/* sums.c - which k the sum of a tile has got: for a result that has been found to be wrong. A kernel may add a k twice
- * on purpose (an emulation), or leave some to another CTA (split K): nothing is reported of a result that is right.
+/* sums.c - which k the sums of C have got: for a result that has been found to be wrong. A kernel may add a k twice on
+ * purpose (an emulation), or leave some to another CTA (split K): nothing is reported of a result that is right.
  *
- * A sum is known by what its first product began with: a warpgroup's tile of accumulators, or the registers of a warp's
- * mma.sync. It ends when its accumulators are replaced, written or read, or with its CTA; then what it has got is put
- * to what other sums of the same rows of A and of B have got, in the same launches. */
+ * A sum is known by the rows of A and of B that its products begin with, and is that of all products of these rows in
+ * the launches of a set. */
 #include "results.h"
 
 #include <math.h>
@@ -15,29 +14,24 @@
 #include "../place/place.h"
 #include "bug_report.h"
 
-enum { STEPS = 1024, WORDS = STEPS / 64, STEP_BYTES = 32, WARP_SUMS = 128 };
+enum { STEPS = 1024, STEP_BYTES = 32, RECENT = 4096 };
 
 typedef struct Sum {
-    const void *at; /* lane 0's accumulators; NULL: not in use */
-    Tag a, b;       /* that it began with: row of A, row of B */
+    Tag a, b; /* that it began with: row of A, row of B */
     int rows, columns;
-    uint64_t has[WORDS]; /* steps of k, of 32 bytes */
-    int twice;           /* 1 + the first step that it got again; 0: none */
-    Site site;           /* of its last product; of that one */
+    uint64_t has[STEPS / 64]; /* steps of k, of 32 bytes */
+    int twice;                /* 1 + the first step that it got again; 0: none */
+    Site site;                /* of its last product; of that one */
     struct Sum *next;
 } Sum;
-
-typedef struct CtaSums {
-    Sum *tile;  /* [warpgroups][ACCUMULATOR_TILES] */
-    Sum **warp; /* [warps]: [WARP_SUMS], NULL: nothing yet */
-} CtaSums;
 
 static struct {
     void *tree;  /* by the rows of A and B */
     Sum *first;  /* the last one that was added */
+    Sum *twice;  /* the first that got a step again; NULL: none did */
     int steps;   /* up to the highest that any sum has got */
-    Sum twice;   /* the first that got a step again; at NULL: none did */
     Site to_nan; /* the first copy that adds to elements of a matrix which are NaN; 0: none */
+    Sum *recent[RECENT];
 } all;
 
 static void forget_all(void) {
@@ -48,11 +42,6 @@ static void forget_all(void) {
 ON(sums, LAUNCH_BEGIN) { forget_all(); }
 ON(sums, SHUTDOWN) { forget_all(); }
 
-ON(sums, CTA_BEGIN) {
-    CtaSums *s = cta->sums = cta_alloc(cta, sizeof *s);
-    s->warp = cta_alloc(cta, (size_t)cta->warps * sizeof *s->warp);
-}
-
 static int by_rows(const void *x, const void *y) {
     const Sum *s = x, *t = y;
     return s->a.tensor != t->a.tensor ? s->a.tensor - t->a.tensor
@@ -60,92 +49,35 @@ static int by_rows(const void *x, const void *y) {
                                       : s->b.row - t->b.row;
 }
 
-/* All that the sums of these rows have got; a copy of this one, if it is the first. */
-static Sum *total_of(const Sum *s) {
-    Sum **total = model_checked(tsearch(s, &all.tree, by_rows));
-    if (*total == s) {
-        Sum *added = *total = model_alloc(sizeof *added);
-        *added = *s;
-        added->next = all.first;
-        all.first = added;
+static Sum *sum_of(const Sum *wanted) {
+    Sum **recent = &all.recent[(unsigned)(wanted->a.row / 8 * 67 + wanted->b.row / 8) % RECENT];
+    if (*recent == NULL || by_rows(*recent, wanted) != 0) {
+        Sum **sum = model_checked(tsearch(wanted, &all.tree, by_rows));
+        if (*sum == wanted) {
+            all.first = *sum = model_alloc(sizeof **sum);
+            **sum = *wanted;
+        }
+        *recent = *sum;
     }
-    return *total;
+    return *recent;
 }
 
-static void end(Sum *s) {
-    if (s->at == NULL) {
+static int larger(int x, int y) { return x > y ? x : y; }
+
+void sums_product(Tag a, Tag b, int rows, int columns, Site site) {
+    const int step = a.column * a.element_bytes / STEP_BYTES;
+    if (*tag_matrix(a) == '\0' || *tag_matrix(b) == '\0' || a.column != b.column || a.column < 0 || step >= STEPS) {
         return;
     }
-    Sum *to = total_of(s);
-    const int known = (tag_columns(s->a) * s->a.element_bytes + STEP_BYTES - 1) / STEP_BYTES;
-    all.steps = known > all.steps && known <= STEPS ? known : all.steps;
-    for (int i = 0; i < WORDS; i++) {
-        to->has[i] |= s->has[i];
-        if (s->has[i] != 0) {
-            int steps = 64 * i + 64 - __builtin_clzll(s->has[i]);
-            all.steps = steps > all.steps ? steps : all.steps;
-        }
-    }
-    all.twice = s->twice != 0 && all.twice.at == NULL ? *s : all.twice;
-    memset(s, 0, sizeof *s);
-}
-
-ON(sums, CTA_END) {
-    for (int i = 0; cta->sums->tile != NULL && i < cta->warpgroups * ACCUMULATOR_TILES; i++) {
-        end(&cta->sums->tile[i]);
-    }
-    for (int w = 0; w < cta->warps; w++) {
-        for (int i = 0; cta->sums->warp[w] != NULL && i < WARP_SUMS; i++) {
-            end(&cta->sums->warp[w][i]);
-        }
-    }
-}
-
-static void add(Sum *s, const void *at, Tag a, Tag b, int rows, int columns, Site site) {
-    if (s->at != at || s->a.row != a.row || s->b.row != b.row || s->a.tensor != a.tensor) {
-        end(s);
-        *s = (Sum){.at = at, .a = a, .b = b, .rows = rows, .columns = columns};
-    }
-    int step = a.column * a.element_bytes / STEP_BYTES;
-    if (a.column < 0 || step >= STEPS) {
-        return;
-    }
+    Sum *s = sum_of(&(Sum){.a = a, .b = b, .rows = rows, .columns = columns, .next = all.first});
+    const int known = (tag_columns(a) * a.element_bytes + STEP_BYTES - 1) / STEP_BYTES;
+    all.steps = larger(all.steps, known <= STEPS ? larger(known, step + 1) : step + 1);
     if (s->has[step / 64] >> step % 64 & 1) {
         s->twice = s->twice != 0 ? s->twice : 1 + step;
-    } else {
-        s->has[step / 64] |= (uint64_t)1 << step % 64;
+        all.twice = all.twice != NULL ? all.twice : s;
     }
+    s->has[step / 64] |= (uint64_t)1 << step % 64;
     s->site = s->twice == 0 || s->twice == 1 + step ? site : s->site;
-}
-
-void sums_tile_ends(const Warpgroup *g, int tile) {
-    CtaSums *s = g->cta->sums;
-    if (s->tile != NULL) {
-        end(&s->tile[g->id * ACCUMULATOR_TILES + tile]);
-    }
-}
-
-void sums_product(const Warpgroup *g, const Product *product, Tag a, Tag b) {
-    const int tile = (int)(product->tile - g->products->tile);
-    CtaSums *s = g->cta->sums;
-    if (!product->accumulate) {
-        sums_tile_ends(g, tile);
-    }
-    if (*tag_matrix(a) == '\0' || *tag_matrix(b) == '\0' || a.column != b.column) {
-        return;
-    }
-    if (s->tile == NULL) {
-        s->tile = cta_alloc(g->cta, (size_t)g->cta->warpgroups * ACCUMULATOR_TILES * sizeof *s->tile);
-    }
-    add(&s->tile[g->id * ACCUMULATOR_TILES + tile], g, a, b, WGMMA_M, product->n, product->site);
-}
-
-void sums_fragment(const Warp *w, const void *d, Tag a, Tag b, Site site) {
-    CtaSums *s = w->cta->sums;
-    if (s->warp[w->id] == NULL) {
-        s->warp[w->id] = cta_alloc(w->cta, WARP_SUMS * sizeof **s->warp);
-    }
-    add(&s->warp[w->id][(uintptr_t)d / 16 % WARP_SUMS], d, a, b, 16, 8, site);
 }
 
 ON(sums, TMA_STORE) {
@@ -181,7 +113,7 @@ static int missing_text(const Sum *s, char *text) {
 const char *model_sums(void) {
     static char text[4 * PHRASE_SIZE];
     char missing[PHRASE_SIZE];
-    const Sum *s = all.twice.at != NULL ? &all.twice : NULL, *less = NULL;
+    const Sum *s = all.twice, *less = NULL;
     if (all.to_nan != 0) {
         snprintf(text, sizeof text,
                  "%s: this copy adds to elements that no thread has written, and that are NaN: C has to be zero first",
@@ -195,11 +127,9 @@ const char *model_sums(void) {
         return NULL;
     }
     const Sum *of = s != NULL ? s : less;
-    const char *matrix = tag_matrix(of->a);
-    int length =
-        snprintf(text, sizeof text, "%s: the sums of rows %d to %d of %s and %d to %d of %s", place_text(of->site),
-                 of->a.row, of->a.row + of->rows - 1, *matrix != '\0' ? matrix : "one operand", of->b.row,
-                 of->b.row + of->columns - 1, *tag_matrix(of->b) != '\0' ? tag_matrix(of->b) : "the other");
+    int length = snprintf(text, sizeof text, "%s: the sums of rows %d to %d of %s and %d to %d of %s",
+                          place_text(of->site), of->a.row, of->a.row + of->rows - 1, tag_matrix(of->a), of->b.row,
+                          of->b.row + of->columns - 1, tag_matrix(of->b));
     if (s != NULL) {
         int k = STEP_BYTES / s->a.element_bytes;
         length += snprintf(text + length, sizeof text - (size_t)length, " contain the products of k %d to %d twice",
