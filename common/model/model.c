@@ -339,7 +339,7 @@ static GemmStatus run_set(void) {
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                         int overlap, const void *params, const void *stream, GemmError *error) {
     const ModelOptions *o = &device.options;
-    const ModelKernel *code = kernel;
+    ModelKernel *code = (ModelKernel *)(uintptr_t)kernel;
     int sms = device.sms = o->sms > 0 ? o->sms : DEFAULT_SMS;
     int cluster_size = cluster > 0 ? cluster : 1, limit = o->shared > 0 ? o->shared : SHARED_LIMIT;
     char bytes[64];
@@ -370,6 +370,7 @@ GemmStatus model_launch(const void *kernel, const char *name, int grid, int bloc
     if (++device.asked != o->launch && o->launch != 0) {
         return GEMM_OK;
     }
+    code->launched = 1;
     const LaunchFacts *before = last_of(device.using_device, stream);
     uint32_t clusters = (uint32_t)(grid / cluster_size);
     Launch l = {.entry = code->entry,

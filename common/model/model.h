@@ -80,20 +80,21 @@ typedef struct {
     size_t params_bytes;
     const char *name;
     size_t alignment; /* __launch_bounds__ */
+    int launched;
 } ModelKernel;
 
 /* The entry copies the parameters from the host, which -fsanitize=thread must not report, and so the kernel is a
  * function apart. It is inlined there: gcc for aarch64 would pass parameters with tensor maps, which are 64-byte
  * aligned, as an argument on a multiple of 16 bytes; a variable is aligned everywhere. The linker lists all kernels
  * side by side. */
-#define KERNEL_ENTRY(kernel, Params)                                                                                   \
-    static __attribute__((noinline)) void kernel##_model_run(const Params *params_) { kernel(*params_); }              \
-    static __attribute__((noinline, no_sanitize("thread"), unused)) void kernel##_model_entry(const void *p_) {        \
-        const Params params_ = *(const Params *)p_;                                                                    \
-        kernel##_model_run(&params_);                                                                                  \
-    }                                                                                                                  \
-    static const ModelKernel kernel##_model = {kernel##_model_entry, sizeof(Params), #kernel, __alignof__(kernel)};    \
-    __attribute__((used, section("model_kernels"))) static const ModelKernel *const kernel##_listed = &kernel##_model; \
+#define KERNEL_ENTRY(kernel, Params)                                                                             \
+    static __attribute__((noinline)) void kernel##_model_run(const Params *params_) { kernel(*params_); }        \
+    static __attribute__((noinline, no_sanitize("thread"), unused)) void kernel##_model_entry(const void *p_) {  \
+        const Params params_ = *(const Params *)p_;                                                              \
+        kernel##_model_run(&params_);                                                                            \
+    }                                                                                                            \
+    static ModelKernel kernel##_model = {kernel##_model_entry, sizeof(Params), #kernel, __alignof__(kernel), 0}; \
+    __attribute__((used, section("model_kernels"))) static ModelKernel *const kernel##_listed = &kernel##_model; \
     enum { kernel##_params_bytes = sizeof(Params) }
 #define KERNEL(kernel) ((const void *)&(kernel##_model)), #kernel
 

@@ -9,7 +9,7 @@
  *       replay   --policy random --schedule-seed 7
  *       more     book/rules.md#race_war
  *
- * It is kept in lines as long as they are, and folded for the terminal when it is printed. */
+ * It is kept in lines as long as they are, and folded when it is printed. */
 #include "bug_report.h"
 
 #include <ctype.h>
@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "../core/schedule.h"
 #include "../place/place.h"
@@ -27,9 +25,8 @@
 enum {
     FULL_REPORTS = 3,
     MAX_REPORTS = 10,
-    /* Columns: of a page; the fewest that are heeded; where a text begins after its label, its continuation, source. */
+    /* Columns: of a page; where a text begins after its label, its continuation, source. */
     PAGE = 100,
-    LEAST_COLUMNS = 40,
     TEXT_AT = 11,
     CONTINUED_AT = TEXT_AT + 2,
     SOURCE_AT = TEXT_AT + 4,
@@ -145,63 +142,42 @@ void report_barrier(const Barrier *b) {
 
 /* ---- on paper ---------------------------------------------------------------------------------------------------- */
 
-static int page_columns(void) {
-    struct winsize size;
-    int terminal = isatty(2) && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return !terminal ? PAGE : size.ws_col < LEAST_COLUMNS ? LEAST_COLUMNS : size.ws_col;
-}
-
-/* On a terminal that has any, unless the reader objects: https://no-color.org. */
-static int has_colour(void) {
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return isatty(2) && (no_color == NULL || *no_color == '\0') && terminal != NULL && *terminal != '\0' &&
-           strcmp(terminal, "dumb") != 0;
-}
-
-/* The bytes of text that fit into `columns`: up to the last blank, or up to the first if a word is longer. */
-static size_t fitting(const char *text, size_t length, size_t columns) {
+/* The bytes of text that fit into `columns`: up to the last blank after the first `least`, or up to the next one if a
+ * word is longer. */
+static size_t fitting(const char *text, size_t length, size_t columns, size_t least) {
     size_t end = columns;
     if (length <= columns) {
         return length;
     }
-    while (end > 0 && text[end] != ' ') {
+    while (end > least && text[end] != ' ') {
         end--;
     }
-    for (end = end > 0 ? end : columns; end < length && text[end] != ' ';) {
+    for (end = end > least ? end : columns; end < length && text[end] != ' ';) {
         end++;
     }
     return end;
 }
 
-/* Prints a line: folds text, cuts quoted code. Its first `marked` bytes are highlighted. */
-static void print_line(const char *line, size_t length, size_t columns, size_t marked, const char *mark) {
-    const char *end_mark = *mark != '\0' ? "\033[0m" : "";
-    size_t blanks = strspn(line, " ");
-    if (blanks >= SOURCE_AT) {
-        int cut = length > columns;
-        fprintf(stderr, "%.*s%s\n", (int)(cut ? columns - 3 : length), line, cut ? "..." : "");
+/* Prints a line: folds text, cuts quoted code. */
+static void print_line(const char *line, size_t length) {
+    if (strspn(line, " ") >= SOURCE_AT) {
+        const int cut = length > PAGE;
+        fprintf(stderr, "%.*s%s\n", cut ? PAGE - 3 : (int)length, line, cut ? "..." : "");
         return;
     }
-    size_t first = fitting(line + marked, length - marked, columns - marked);
-    fprintf(stderr, "%s%.*s%s%.*s\n", mark, (int)marked, line, end_mark, (int)first, line + marked);
-    for (size_t at = marked + first; at < length; at += first) {
-        at++; /* the blank */
-        first = fitting(line + at, length - at, columns - CONTINUED_AT);
-        fprintf(stderr, "%*s%.*s\n", CONTINUED_AT, "", (int)first, line + at);
+    size_t bytes = fitting(line, length, PAGE, TEXT_AT);
+    fprintf(stderr, "%.*s\n", (int)bytes, line);
+    for (size_t at = bytes + 1; at < length; at += bytes + 1) { /* without the blank */
+        bytes = fitting(line + at, length - at, PAGE - CONTINUED_AT, 0);
+        fprintf(stderr, "%*s%.*s\n", CONTINUED_AT, "", (int)bytes, line + at);
     }
 }
 
-/* The first `lines` lines of a report. The rule and the labels are highlighted. */
+/* The first `lines` lines of a report. */
 static void print_lines(const char *text, int lines) {
-    int colour = has_colour();
-    size_t columns = (size_t)page_columns();
     for (int i = 0; i < lines && *text != '\0'; i++) {
-        size_t length = strcspn(text, "\n");
-        size_t marked = i > 0 ? TEXT_AT : strcspn(text, " ") + 1 + strcspn(text + strcspn(text, " ") + 1, " ");
-        print_line(text, length, columns, marked < length ? marked : 0,
-                   !colour  ? ""
-                   : i == 0 ? "\033[1;31m"
-                            : "\033[1m");
+        const size_t length = strcspn(text, "\n");
+        print_line(text, length);
         text += length + 1;
     }
 }

@@ -13,26 +13,23 @@ enum { BANKS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128, SITES = 
 
 /* One instruction of a warp: what each lane accesses. */
 typedef struct {
-    Site site;
-    ModelCount how;  /* the first of the counts that it adds to; COPIES, COPY_BYTES: the sides of a cp.async */
-    uint32_t number; /* of the accesses at this site since the warp was together */
-    uint32_t lanes;  /* mask */
+    uint32_t lanes; /* mask */
     uintptr_t address[WARP_SIZE];
     uint8_t size[WARP_SIZE];
-    int next; /* of the same hash, -1: none */
 } Group;
 
+/* What a warp's lanes have accessed at a site since it was together: the n-th accesses of the lanes are group n. */
 typedef struct {
     Site site;
-    uint32_t number[WARP_SIZE]; /* accesses so far */
+    ModelCount how; /* the first of the counts that it adds to; COPIES, COPY_BYTES: the sides of a cp.async */
+    Group *group;
+    int groups, capacity;
+    int number[WARP_SIZE]; /* accesses so far */
 } SiteUse;
 
 typedef struct WarpCount {
-    Group *group;
-    int groups, capacity;
-    int first[SITES]; /* of groups, by hash */
-    SiteUse site[2 * SITES];
-    int sites;
+    SiteUse use[2 * SITES];              /* by hash */
+    int uses, waits;                     /* entries; something is to be counted */
     uint32_t in_barrier;                 /* lanes that have arrived at the CTA's barrier */
     const uint32_t *fragment[FRAGMENTS]; /* loaded since the last mma.sync: lane 0's registers */
     int fragments;
@@ -127,24 +124,18 @@ static void count_global(const Group *g, ModelCount bytes, int wants_lines) {
     }
 }
 
-static void count_group(const Group *g) {
-    counts[g->how] += g->how != COUNT_COPY_BYTES;
-    switch (g->how) {
+static void count_group(const Group *g, ModelCount how) {
+    counts[how] += how != COUNT_COPY_BYTES;
+    switch (how) {
     case COUNT_GLOBAL_LOADS:
-    case COUNT_GLOBAL_STORES: count_global(g, g->how + 1, 1); break;
-    case COUNT_COPY_BYTES: count_global(g, g->how, 0); break;
+    case COUNT_GLOBAL_STORES: count_global(g, how + 1, 1); break;
+    case COUNT_COPY_BYTES: count_global(g, how, 0); break;
     case COUNT_COPIES: count_shared(g, COUNT_COPY_PASSES); break;
-    default: count_shared(g, g->how + 1);
+    default: count_shared(g, how + 1);
     }
 }
 
 /* ---- collecting it ----------------------------------------------------------------------------------------------- */
-
-static void forget(WarpCount *c) {
-    c->groups = c->sites = 0;
-    memset(c->first, 0xff, sizeof c->first);
-    memset(c->site, 0, sizeof c->site);
-}
 
 static WarpCount *count_of(const Warp *w) {
     Cta *cta = w->cta;
@@ -152,45 +143,34 @@ static WarpCount *count_of(const Warp *w) {
         cta->count = cta_alloc(cta, sizeof *cta->count);
     }
     WarpCount **c = &cta->count->warp[w->id];
-    if (*c == NULL) {
-        *c = cta_alloc(cta, sizeof **c);
-        forget(*c);
-    }
+    *c = *c != NULL ? *c : cta_alloc(cta, sizeof **c);
     return *c;
 }
 
-/* The lane's number for its next access at this site. Beyond SITES places they share one number. */
-static uint32_t *number_of(WarpCount *c, Site site, int lane) {
-    unsigned i = site * 2654435761u >> 16;
-    while (c->site[i % (2 * SITES)].site != site && c->site[i % (2 * SITES)].site != 0 && c->sites < SITES) {
-        i++;
+/* Beyond SITES places they share one. */
+static SiteUse *use_of(WarpCount *c, Site site, ModelCount how) {
+    unsigned i = (site + (unsigned)how) * 2654435761u >> 16;
+    SiteUse *use = &c->use[i % (2 * SITES)];
+    while ((use->site != site || use->how != how) && use->site != 0 && c->uses < SITES) {
+        use = &c->use[++i % (2 * SITES)];
     }
-    SiteUse *use = &c->site[i % (2 * SITES)];
     if (use->site == 0) {
-        use->site = site;
-        c->sites++;
+        *use = (SiteUse){.site = site, .how = how};
+        c->uses++;
     }
-    return &use->number[lane];
+    return use;
 }
 
-static int group_of(Cta *cta, WarpCount *c, Site site, ModelCount how, uint32_t number) {
-    int *first = &c->first[(site * 31 + number) % SITES];
-    for (int i = *first; i >= 0; i = c->group[i].next) {
-        if (c->group[i].site == site && c->group[i].how == how && c->group[i].number == number) {
-            return i;
-        }
-    }
-    c->group = cta_grow(cta, c->group, c->groups + 1, &c->capacity, sizeof *c->group);
-    c->group[c->groups] = (Group){.site = site, .how = how, .number = number, .next = *first};
-    return *first = c->groups++;
-}
-
-/* The n-th access that a lane makes by one instruction goes together with the n-th of the other lanes, counted since
- * the warp was last together. */
 static void count_access(const Thread *t, ModelCount how, const void *p, uint32_t size, Site site) {
     WarpCount *c = count_of(t->warp);
-    int at = group_of(t->cta, c, site, how, (*number_of(c, site, t->lane))++);
-    Group *g = &c->group[at];
+    SiteUse *use = use_of(c, site, how);
+    const int n = use->number[t->lane]++;
+    c->waits = 1;
+    if (n == use->groups) {
+        use->group = cta_grow(t->cta, use->group, n + 1, &use->capacity, sizeof *use->group);
+        use->group[use->groups++].lanes = 0;
+    }
+    Group *g = &use->group[n];
     g->lanes |= 1u << t->lane;
     g->address[t->lane] = (uintptr_t)p;
     g->size[t->lane] = (uint8_t)size;
@@ -198,13 +178,18 @@ static void count_access(const Thread *t, ModelCount how, const void *p, uint32_
 
 static void count_together(Warp *w) {
     WarpCount *c = w->cta->count != NULL ? w->cta->count->warp[w->id] : NULL;
-    if (c == NULL || c->groups == 0) {
+    if (c == NULL || !c->waits) {
         return;
     }
-    for (int i = 0; i < c->groups; i++) {
-        count_group(&c->group[i]);
+    for (int n = 0; n < 2 * SITES; n++) {
+        SiteUse *use = &c->use[n];
+        for (int i = 0; i < use->groups; i++) {
+            count_group(&use->group[i], use->how);
+        }
+        use->groups = 0;
+        memset(use->number, 0, sizeof use->number);
     }
-    forget(c);
+    c->waits = 0;
 }
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
@@ -286,18 +271,13 @@ ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pendin
 ON(count, MBARRIER_COMPLETE) { counts[COUNT_MBARRIER_PHASES]++; }
 ON(count, MBARRIER_PASSED) { counts[COUNT_MBARRIER_WAITS]++; }
 ON(count, FENCE_PROXY) { counts[COUNT_PROXY_FENCES]++; }
-ON(count, LAUNCH_ASKED) { counts[COUNT_LAUNCH_REQUESTS]++; }
 
 /* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
 
 ON(count, WARP_TOGETHER) { count_together(w); }
 
 ON(count, WARP_ACCESS) {
-    Group g = {.lanes = w->collective->arrived,
-               .how = e->access == ACCESS_LDMATRIX       ? COUNT_LDMATRIX
-                      : e->access == ACCESS_STMATRIX     ? COUNT_STMATRIX
-                      : access_flags(e->access) & WRITES ? COUNT_SHARED_STORES
-                                                         : COUNT_SHARED_LOADS};
+    Group g = {.lanes = w->collective->arrived};
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         g.address[lane] = (uintptr_t)e->rows[lane];
         g.size[lane] = (uint8_t)e->size;
@@ -306,7 +286,7 @@ ON(count, WARP_ACCESS) {
         WarpCount *c = count_of(w);
         c->fragment[c->fragments++ % FRAGMENTS] = e->registers[0];
     }
-    count_group(&g);
+    count_group(&g, e->access == ACCESS_LDMATRIX ? COUNT_LDMATRIX : COUNT_STMATRIX);
 }
 
 ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += strcmp(w->collective->instruction, WARP_SHUFFLE) == 0; }
@@ -337,9 +317,7 @@ ON(count, WGMMA_PART) {
 
 ON(count, TMEM_PRODUCT) {
     const Tcgen05Shape *shape = &e->tmem_product->shape;
-    const unsigned long long flop = 2ull * (unsigned)shape->m * (unsigned)shape->n * (unsigned)matrix_k(shape->a);
-    counts[COUNT_TENSOR_FLOP] += flop;
-    counts[COUNT_PAIR_FLOP] += shape->pair ? flop : 0;
+    counts[COUNT_TENSOR_FLOP] += 2ull * (unsigned)shape->m * (unsigned)shape->n * (unsigned)matrix_k(shape->a);
 }
 
 ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += w->id % 4 == 0; }

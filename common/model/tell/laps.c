@@ -23,22 +23,11 @@ typedef struct {
 static struct {
     RingLaps *ring;
     int rings, capacity;
-    uint8_t *launched; /* by kernel, as they are listed; NULL: none was */
 } laps;
 
 /* All kernels of the program: KERNEL_ENTRY() lists them. */
-extern const ModelKernel *const __start_model_kernels[] __attribute__((weak));
-extern const ModelKernel *const __stop_model_kernels[] __attribute__((weak));
-
-ON(laps, LAUNCH_BEGIN) {
-    const ptrdiff_t kernels = __stop_model_kernels - __start_model_kernels;
-    laps.launched = laps.launched != NULL ? laps.launched : model_alloc_zero((size_t)kernels);
-    for (int i = 0; i < device.launched; i++) {
-        for (ptrdiff_t k = 0; k < kernels; k++) {
-            laps.launched[k] |= __start_model_kernels[k]->entry == device.launch[i].entry;
-        }
-    }
-}
+extern ModelKernel *const __start_model_kernels[] __attribute__((weak));
+extern ModelKernel *const __stop_model_kernels[] __attribute__((weak));
 
 static RingLaps *ring_of(const char *kernel, const Barrier *b, int barriers) {
     for (RingLaps *r = laps.ring; r < laps.ring + laps.rings; r++) {
@@ -73,8 +62,8 @@ ON(laps, CTA_END) {
 
 const char *model_unreached(int index) {
     static char text[256];
-    for (const ModelKernel *const *k = __start_model_kernels; k < __stop_model_kernels; k++) {
-        if ((laps.launched == NULL || !laps.launched[k - __start_model_kernels]) && index-- == 0) {
+    for (ModelKernel *const *k = __start_model_kernels; k < __stop_model_kernels; k++) {
+        if (!(*k)->launched && index-- == 0) {
             snprintf(text, sizeof text, "%s was never launched", (*k)->name);
             return text;
         }
@@ -92,6 +81,5 @@ const char *model_unreached(int index) {
 
 ON(laps, SHUTDOWN) {
     free(laps.ring);
-    free(laps.launched);
     memset(&laps, 0, sizeof laps);
 }
