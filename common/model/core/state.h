@@ -110,7 +110,7 @@ struct Cta {
     struct CtaProducts *products;       /* judge/products.c */
     struct CtaTransfers *transfers;     /* judge/transfers.c */
     struct TmemFacts *tmem_facts;       /* judge/tmem.c */
-    struct TensorCells *tensor;         /* judge/cells.c; NULL: no tensor memory has been allocated */
+    struct Cells *tensor;               /* judge/cells.c; NULL: no tensor memory has been accessed */
     struct CtaCount *count;             /* tell/count.c; NULL: nothing has been counted */
     struct CtaSteps *steps;             /* tell/steps.c; NULL: nobody measures */
 };

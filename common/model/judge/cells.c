@@ -318,21 +318,15 @@ void cells_look(Cta *cta, Actor *a, uint32_t offset) {
 
 /* ---- tensor memory ----------------------------------------------------------------------------------------------- */
 
-/* A cell for every 8 columns of a lane: a bit of Access.bytes for each. */
-enum { CELL_COLUMNS = 8 };
-typedef struct TensorCells {
-    Cells cells; /* others of a cell */
-    struct TensorCell {
-        Cell cell;
-        uint8_t written;
-    } at[TMEM_LANES][TMEM_COLUMNS / CELL_COLUMNS];
-} TensorCells;
+/* A column of a lane has a cell, as if it were two bytes; a lane's are side by side. */
+static Chunk *tensor_chunk(const Cta *cta, int lane, int column) {
+    return &cta->tensor->chunk[(lane * TMEM_COLUMNS + column) / CHUNK_CELLS];
+}
 
 ON(cells, CTA_END) {
     free_cells(cta->cells);
     if (cta->tensor != NULL) {
-        free_cells(&cta->tensor->cells);
-        free(cta->tensor);
+        free_cells(cta->tensor);
     }
 }
 
@@ -340,24 +334,25 @@ void cells_tensor(Cta *cta, Actor *a, int lane, int column, int columns) {
     a->space = SPACE_TENSOR;
     a->cta = cta;
     if (cta->tensor == NULL) {
-        cta->tensor = model_alloc_zero(sizeof *cta->tensor);
-        forget(&cta->tensor->cells, SPACE_TENSOR);
+        cta->tensor = cta_alloc(cta, sizeof *cta->tensor);
+        cta->tensor->chunk = cta_alloc(cta, TMEM_LANES * TMEM_COLUMNS / CHUNK_CELLS * sizeof(Chunk));
+        forget(cta->tensor, SPACE_TENSOR);
     }
     for (int n; columns > 0; column += n, columns -= n) {
-        const int first = column % CELL_COLUMNS;
-        n = columns < CELL_COLUMNS - first ? columns : CELL_COLUMNS - first;
-        struct TensorCell *here = &cta->tensor->at[lane][column / CELL_COLUMNS];
-        const uint8_t mask = (uint8_t)(((1u << n) - 1) << first);
+        const int first = column % CHUNK_CELLS;
+        n = columns < CHUNK_CELLS - first ? columns : CHUNK_CELLS - first;
+        const uint32_t begin = 2 * (uint32_t)first, end = begin + 2 * (uint32_t)n;
+        const uint8_t mask = cell_mask(begin, end);
         const uintptr_t at = (uintptr_t)lane << 16 | (uintptr_t)column;
-        a->access.bytes = mask;
-        cell_access(&cta->tensor->cells, &here->cell, a, a->access.flags & WRITES, at, (uint32_t)n);
+        Chunk *here = tensor_chunk(cta, lane, column);
+        chunk_access(cta->tensor, here, a, begin, end, at);
         /* A load by 32x32b has all 32 lanes of a quarter, D of M = 64 half of them. */
         uint8_t known = here->written;
         if (a->access.kind == ACCESS_TMEM_LD) {
-            known |= cta->tensor->at[lane ^ 16][column / CELL_COLUMNS].written;
+            known |= tensor_chunk(cta, lane ^ 16, column)->written;
         }
         if (((a->access.flags & READS) || a->access.kind == ACCESS_TCGEN05_ADD) && (known & mask) != mask) {
-            order_find(a, RULE_UNINIT_TENSOR, at, (uint32_t)n);
+            order_find(a, RULE_UNINIT_TENSOR, at, end - begin);
         }
         here->written |= a->access.flags & WRITES ? mask : 0;
     }
@@ -365,8 +360,8 @@ void cells_tensor(Cta *cta, Actor *a, int lane, int column, int columns) {
 
 void cells_tensor_forget(Cta *cta, int column, int columns) {
     for (int lane = 0; lane < TMEM_LANES; lane++) {
-        for (int i = column / CELL_COLUMNS; i < (column + columns) / CELL_COLUMNS; i++) {
-            cta->tensor->at[lane][i].written = 0;
+        for (int i = column; i < column + columns; i += CHUNK_CELLS) {
+            tensor_chunk(cta, lane, i)->written = 0;
         }
     }
 }

@@ -22,9 +22,9 @@ typedef struct Chunk {
     Tag tag;          /* what it holds */
 } Chunk;
 
-/* Of a CTA's shared memory, or of all global memory. */
+/* Of a CTA's shared or tensor memory, or of all global memory. */
 typedef struct Cells {
-    Chunk *chunk; /* of shared memory; an Allocation has its own */
+    Chunk *chunk; /* of shared or tensor memory; an Allocation has its own */
     uint32_t era;
     uint32_t kept; /* others of a cell */
     struct Other *other;

@@ -461,7 +461,7 @@ static void report(const struct Finding *f) {
     } else if (a->space == SPACE_TENSOR) {
         report_line("memory", "tensor memory of %s, lane %d, columns %d to %d", cta_text(a->cta, PHRASE),
                     tmem_lane((uint32_t)f->at), tmem_column((uint32_t)f->at),
-                    tmem_column((uint32_t)f->at) + (int)f->size - 1);
+                    tmem_column((uint32_t)f->at) + (int)f->size / 2 - 1); /* cells.c: two bytes a column */
     } else {
         report_global(a->in, f->at, f->tag);
     }
