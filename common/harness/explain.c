@@ -246,9 +246,9 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
 /* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 /* The file without its directory, and the line. */
-static void print_place(ModelPlace place) {
+static void print_place(Site place) {
     char text[256];
-    const char *slash = strrchr(model_place_text(place, text, sizeof text), '/');
+    const char *slash = strrchr(site_text(place, text, sizeof text), '/');
     printf(" (%s)", slash ? slash + 1 : text);
 }
 
@@ -283,7 +283,7 @@ static int print_resources(const Explanation *e) {
 static void print_shared(const Explanation *e) {
     ModelMember member[MAX_MEMBERS];
     uint64_t size;
-    int count = model_shared_members(e->seen, member, MAX_MEMBERS, &size);
+    int count = layout_members(e->seen->shared_file, e->seen->shared_type, member, MAX_MEMBERS, &size);
     printf("shared     %d bytes a CTA", e->launch->shared_bytes);
     if (count == 0) {
         printf("\n");
@@ -394,7 +394,7 @@ static void print_descriptor(const Explanation *e, const char *operand, uint64_t
     char name[TEXT];
     /* Addresses of the shared window begin 1024 bytes before the CTA's own. */
     printf("           %s 0x%016llx: start %u >> 4 (%s), leading %u >> 4, stride %u >> 4,\n", operand,
-           (unsigned long long)bits, d.start, model_shared_name(e->seen, d.start - CTA_RESERVED, name, sizeof name),
+           (unsigned long long)bits, d.start, SHARED_TEXT(e->seen, d.start - CTA_RESERVED, name, sizeof name),
            d.leading, d.stride);
     printf("              base offset %d, swizzle %d bytes, %s\n", d.base_offset, d.swizzle_bytes,
            mn_major ? "MN-major" : "K-major");
@@ -435,8 +435,8 @@ static void print_products(const Explanation *e) {
                    p->rs ? "of them" : "pairs", matrix_k(p->type));
         }
         printf("           warpgroup %d  %-16s %-16s +", p->warpgroup,
-               p->rs ? "registers" : model_shared_name(seen, a.start - CTA_RESERVED, name_a, sizeof name_a),
-               model_shared_name(seen, b.start - CTA_RESERVED, name_b, sizeof name_b));
+               p->rs ? "registers" : SHARED_TEXT(seen, a.start - CTA_RESERVED, name_a, sizeof name_a),
+               SHARED_TEXT(seen, b.start - CTA_RESERVED, name_b, sizeof name_b));
         int j = i;
         for (; j < seen->products && seen->product[j].warpgroup == p->warpgroup; j++) {
             WgmmaDescriptor next_a = wgmma_descriptor_decode(seen->product[j].a);
@@ -605,7 +605,7 @@ static void print_operand(const Explanation *e, char matrix_name, int row, int k
     }
     uint32_t at = operand->offset;
     printf("%-10s %s: byte %u of shared memory, 128-byte row %u (%u modulo 8), 16-byte column %u, bank %u\n", label,
-           model_shared_name(e->seen, at, name, sizeof name), at, at / 128, at / 128 % 8, at / 16 % 8, at / 4 % 32);
+           SHARED_TEXT(e->seen, at, name, sizeof name), at, at / 128, at / 128 % 8, at / 16 % 8, at / 4 % 32);
     unsigned chunk = (at / 16 ^ at / 128) % 8;
     if ((int)chunk == k % 64 / 8) {
         printf("           with the 128-byte swizzle, column %u of row %u holds chunk %u ^ %u = %u of the row: k %d to "
@@ -623,7 +623,7 @@ static void print_operand(const Explanation *e, char matrix_name, int row, int k
         WgmmaDescriptor d = wgmma_descriptor_decode(operand->descriptor);
         printf("           read by wgmma: descriptor 0x%016llx, which starts at %s\n",
                (unsigned long long)operand->descriptor,
-               model_shared_name(e->seen, d.start - CTA_RESERVED, name, sizeof name));
+               SHARED_TEXT(e->seen, d.start - CTA_RESERVED, name, sizeof name));
     }
 }
 
@@ -642,7 +642,7 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
         if (seen->n != 8) {
             printf(", which is number %d of warpgroup %d", path.tile, path.thread / WARPGROUP_SIZE);
         }
-        printf("\n           %s\n", model_place_source(seen->product_place, text, sizeof text));
+        printf("\n           %s\n", site_source(seen->product_place, text, sizeof text));
     } else {
         printf(", in a register of its own: this kernel has neither mma.sync nor wgmma\n");
     }
@@ -656,7 +656,7 @@ static GemmStatus print_element(Explanation *e, const Options *options) {
         printf("stored     by a TMA store of");
         print_doer(" ", &seen->stored);
         printf("           from %s, byte %u of shared memory, bank %u, where %s had put it: the address was of",
-               model_shared_name(seen, seen->store_offset, name, sizeof name), seen->store_offset,
+               SHARED_TEXT(seen, seen->store_offset, name, sizeof name), seen->store_offset,
                seen->store_offset / 4 % 32, seen->packer);
         print_doer(" ", &seen->packed);
     }

@@ -6,11 +6,7 @@
 #ifndef MODEL_EXPLAIN_H
 #define MODEL_EXPLAIN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "data/element.h"
-#include "data/tensor_map.h"
+#include "place/place.h"
 
 enum {
     FACT_MAPS = 8,
@@ -24,9 +20,6 @@ enum {
     FACT_VALUES = 256,
 };
 
-/* A place in the program; model_place_text() names it. 0: none. */
-typedef uint32_t ModelPlace;
-
 /* The barriers of one mbarrier_init(). */
 typedef struct {
     char name[32]; /* "full" */
@@ -34,19 +27,19 @@ typedef struct {
     int arrivals;    /* a phase */
     uint32_t offset; /* of the first, in shared memory */
     int bytes;       /* the largest announcement by expect_tx; 0: it counts no bytes */
-    ModelPlace place;
+    Site place;
 } BarrierFact;
 
 /* A barrier of the CTA by its number, 0 for __syncthreads(), and the place of a call. */
 typedef struct {
     int id;
-    ModelPlace place;
+    Site place;
     int threads;
 } SyncFact;
 
 /* A kind of TMA load: one map, one array of barriers, one place in the source. */
 typedef struct {
-    ModelPlace place;
+    Site place;
     char map[16];
     char barrier[32];
     int bytes; /* of one box */
@@ -55,13 +48,13 @@ typedef struct {
 
 typedef struct {
     int warpgroup, increase, registers;
-    ModelPlace place;
+    Site place;
 } RegisterFact;
 
 /* Tensor memory: an allocation (m 0), or products of m x n into columns from this one on. */
 typedef struct {
     int column, columns, m, n;
-    ModelPlace place;
+    Site place;
 } TensorFact;
 
 /* A wgmma with descriptors that the warpgroup had not used before. */
@@ -71,7 +64,7 @@ typedef struct {
     MatrixType type;
     int rs; /* A from registers: a means nothing */
     int a_major, b_major;
-    ModelPlace place;
+    Site place;
 } ProductFact;
 
 /* Rows of A and of B that a CTA read for one of its tiles, and the first row of a box that it asked for, also where
@@ -85,7 +78,7 @@ typedef struct {
 /* Which thread did something, and where in the source. thread < 0: none was seen. */
 typedef struct {
     int cta, thread;
-    ModelPlace place;
+    Site place;
 } Doer; /* of 16 bytes or fewer */
 
 /* One operand of the product that was looked for. */
@@ -95,7 +88,7 @@ typedef struct {
     const char *writer; /* "TMA load", "cp.async", "store": what had written it */
     Doer written;
     /* mma.sync: the ldmatrix that read it, whose address it was, and the lane, register and half that received it. */
-    ModelPlace ldmatrix;
+    Site ldmatrix;
     int address_lane, lane, reg, half;
     /* wgmma: the descriptor. */
     uint64_t descriptor;
@@ -131,7 +124,7 @@ typedef struct ModelObserver {
     LoadFact load[FACT_LOADS];
     int loads;
     int copies_in_group; /* of cp.async, 16 bytes each: the most that a thread committed together */
-    ModelPlace copies_place;
+    Site copies_place;
     RegisterFact registers[FACT_REGISTERS];
     int register_changes;
     TensorFact tensor[FACT_TENSOR];
@@ -149,7 +142,7 @@ typedef struct ModelObserver {
     int row, column, n; /* of D in its product, m64 x n or m16 x n */
     int product_number; /* of its tile, from 0: k16 step that was looked for */
     int tile_number;    /* of this warpgroup or warp, from 0 */
-    ModelPlace product_place;
+    Site product_place;
     Doer stored;           /* C[R][C] */
     int store_bytes;       /* by one thread; 0: by a TMA store, from */
     uint32_t store_offset; /* ... here in shared memory, */
@@ -159,21 +152,6 @@ typedef struct ModelObserver {
     float value[FACT_VALUES];
     int values;
 } ModelObserver;
-
-/* "07_warp_specialized/07_warp_specialized.cu:88". Returns text. */
-const char *model_place_text(ModelPlace place, char *text, size_t size);
-/* The source line there, or an empty string. Returns text. */
-const char *model_place_source(ModelPlace place, char *text, size_t size);
-/* "s->a[0][64]", the name of a byte of the last launch's shared memory. Returns text. */
-const char *model_shared_name(const ModelObserver *seen, uint32_t offset, char *text, size_t size);
-
-/* A member of the struct that describes shared memory: "full", "MBarrier[4]". */
-typedef struct {
-    char name[32], type[48];
-    uint64_t offset, bytes;
-} ModelMember;
-/* Fills in up to `most`; returns how many there are, 0 if the debug information lacks them. *size: of the struct. */
-int model_shared_members(const ModelObserver *seen, ModelMember *list, int most, uint64_t *size);
 
 /* The index of the accumulator at v of the wgmma or mma.sync that begins at `d` is counted from the thread's lowest:
  * high - low over sizeof(float) of them. */

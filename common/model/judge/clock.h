@@ -64,7 +64,7 @@ typedef struct ThreadClock {
      * fence lets them hand on. What atomics of too narrow a scope have come across. */
     struct World *seen[SCOPES], *beyond;
     Site seen_at; /* the last of those */
-    struct FenceClock *fence[SCOPES];
+    struct World *fence[SCOPES];
 } ThreadClock;
 
 /* What a component counts for: a thread, or work of it; a barrier's phases; a warpgroup's products. */

@@ -15,6 +15,7 @@
 
 #include "../../device/status.h"
 #include "../core/schedule.h"
+#include "../place/dwarf.h"
 #include "../place/place.h"
 #include "bug_report.h"
 

@@ -8,14 +8,6 @@
 #include "../place/place.h"
 #include "bug_report.h"
 
-/* What a thread knew when it last executed a fence. */
-typedef struct FenceClock {
-    Clock *base;
-    PrivateTick own[PRIVATE_LIMIT];
-    int own_count, waited;
-    World *world; /* made of it when a relaxed write releases it; NULL: not yet */
-} FenceClock;
-
 /* A release reaches the threads of one device, or of all devices. */
 enum { EVERYWHERE = DEVICE_LIMIT, REACHES };
 
@@ -68,17 +60,18 @@ static const WorldPart *part_of(const World *world, uint32_t serial) {
     return world != NULL && low < world->count && world->part[low].serial == serial ? &world->part[low] : NULL;
 }
 
-/* What a thread knows with this base and these ticks of its own. */
-static World *world_of(const Thread *t, const Clock *base, const PrivateTick *own, int own_count, int waited) {
+/* What a thread knows. */
+static World *world_of(const Thread *t) {
+    const Clock *base = t->clock->base;
     World *mine = world_new(1);
     Clock *known = clock_new();
     clock_join(known, base);
     world_unref(known->world);
     known->world = NULL;
-    for (int i = 0; i < own_count; i++) {
-        clock_raise_tick(known, own[i].component, &own[i].tick);
+    for (int i = 0; i < t->clock->own_count; i++) {
+        clock_raise_tick(known, t->clock->own[i].component, &t->clock->own[i].tick);
     }
-    mine->waited = waited | known->waited;
+    mine->waited = t->clock->waited | known->waited;
     mine->count = 1;
     mine->part[0] = (WorldPart){t->cta->cluster->serial, known};
     if (base != NULL) {
@@ -220,12 +213,8 @@ ON(world, CTA_END) {
         ThreadClock *clock = cta->thread[i].clock;
         world_unref(clock->beyond);
         for (int scope = SCOPE_GPU; scope < SCOPES; scope++) {
-            FenceClock *fence = clock->fence[scope];
             world_unref(clock->seen[scope]);
-            if (fence != NULL) {
-                clock_unref(fence->base);
-                world_unref(fence->world);
-            }
+            world_unref(clock->fence[scope]);
         }
     }
 }
@@ -329,19 +318,12 @@ ON(world, ATOMIC_DONE) {
 
 /* What the thread releases, within this scope, with a write of this order; NULL: nothing. The caller unrefs it. */
 static World *handed_on(Thread *t, MemoryOrder order, Scope scope) {
-    FenceClock *fence = t->clock->fence[scope];
     if (order & ORDER_RELEASE) { /* what the thread knows now; its later accesses are not part of it */
-        World *now = world_of(t, t->clock->base, t->clock->own, t->clock->own_count, t->clock->waited);
+        World *now = world_of(t);
         thread_advance(t);
         return now;
     }
-    if (fence == NULL) {
-        return NULL;
-    }
-    if (fence->world == NULL) {
-        fence->world = world_of(t, fence->base, fence->own, fence->own_count, fence->waited);
-    }
-    return world_ref(fence->world);
+    return world_ref(t->clock->fence[scope]);
 }
 
 void world_release(Thread *t, const void *at, AtomicKind kind, MemoryOrder order, Site site) {
@@ -371,26 +353,14 @@ void world_release(Thread *t, const void *at, AtomicKind kind, MemoryOrder order
     }
 }
 
-static void keep_fence(Thread *t, Scope scope) {
-    ThreadClock *clock = t->clock;
-    if (clock->fence[scope] == NULL) {
-        clock->fence[scope] = cta_alloc(t->cta, sizeof *clock->fence[scope]);
-    }
-    FenceClock *fence = clock->fence[scope];
-    clock_hold(&fence->base, clock->base);
-    forget(&fence->world);
-    fence->own_count = clock->own_count;
-    fence->waited = clock->waited;
-    memcpy(fence->own, clock->own, sizeof fence->own);
-}
-
 ON(world, FENCE) {
     for (Scope scope = SCOPE_GPU; scope <= (e->system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
         learn(t, t->clock->seen[scope]);
         forget(&t->clock->seen[scope]);
     }
     for (Scope scope = SCOPE_GPU; scope <= (e->system ? SCOPE_SYSTEM : SCOPE_GPU); scope++) {
-        keep_fence(t, scope);
+        forget(&t->clock->fence[scope]);
+        t->clock->fence[scope] = world_of(t);
     }
     thread_advance(t);
 }

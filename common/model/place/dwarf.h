@@ -10,6 +10,9 @@ typedef struct {
     const uint8_t *p, *end;
 } Bytes;
 
+/* line.c: sets device.image. Called once, before the first Site is made. */
+void line_init(void);
+
 /* A section of /proc/self/exe; p NULL if there is none. */
 Bytes dwarf_section(const char *name);
 void dwarf_close(void);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/state.h"
 #include "dwarf.h"
 
 /* ---- where the program lies -------------------------------------------------------------------------------------- */

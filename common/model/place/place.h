@@ -1,13 +1,9 @@
 /* place.h - names of places: lines of source for addresses in the running program, and members of the kernel's
- * shared-memory struct for offsets. */
+ * shared-memory struct for offsets. For reports, and for --explain. */
 #ifndef PLACE_H
 #define PLACE_H
 
-#include "../core/state.h"
-#include "../model_explain.h"
-
-/* Sets device.image_base and the range of code. Called once, before the first Site is made. */
-void line_init(void);
+#include "../core/types.h"
 
 /* "07_warp_specialized/07_warp_specialized.cu:88"; "unknown place" if there is no line table. Returns text. */
 const char *site_text(Site site, char *text, size_t size);
@@ -23,6 +19,11 @@ const char *layout_text(const char *file, const char *type, const char *variable
 #define SHARED_TEXT(of, offset, text, size) \
     layout_text((of)->shared_file, (of)->shared_type, (of)->shared_variable, offset, text, size)
 
+/* A member of the struct that describes shared memory: "full", "MBarrier[4]". */
+typedef struct {
+    char name[32], type[48];
+    uint64_t offset, bytes;
+} ModelMember;
 /* The members of the struct `type`, up to `most`; returns how many there are, 0 if `type` is NULL. *size: bytes of the
  * struct. */
 int layout_members(const char *file, const char *type, ModelMember *list, int most, uint64_t *size);

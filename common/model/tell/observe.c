@@ -450,16 +450,3 @@ ON(observe, WGMMA_DONE) {
         }
     }
 }
-
-/* ---- names ------------------------------------------------------------------------------------------------------- */
-
-const char *model_place_text(ModelPlace place, char *text, size_t size) { return site_text(place, text, size); }
-const char *model_place_source(ModelPlace place, char *text, size_t size) { return site_source(place, text, size); }
-
-const char *model_shared_name(const ModelObserver *o, uint32_t offset, char *text, size_t size) {
-    return SHARED_TEXT(o, offset, text, size);
-}
-
-int model_shared_members(const ModelObserver *o, ModelMember *list, int most, uint64_t *size) {
-    return layout_members(o->shared_file, o->shared_type, list, most, size);
-}
