@@ -9,8 +9,14 @@ our ($threads, %role, $ctas, $ring, $rows, @barriers, @groups, @frames, $key, %a
 
 # Each tells first and then changes what there is: a frame that begins ends the previous frame as things were.
 
+# Where it happens, and who does it: for its fact.
+sub of ($e) {
+    return (map({ defined $e->{$_} ? ($_ => $e->{$_}) : () } qw(barrier phase)),
+        threads => [ $e->{thread} // warp_threads($e->{warp}) ]);
+}
+
 $on{init} = sub ($e) {
-    show("init $e->{cta}", $e, f => 'init', threads => [ $e->{thread} ]);
+    show("init $e->{cta}", $e, f => 'init', threads => [ $e->{thread} ]); # without the barrier: all in one
     if (!$barrier{ $e->{barrier} }) {
         push @barriers, $e->{barrier};
         $ring++ if $e->{cta} == 0 && $e->{barrier} =~ /^full/;
@@ -19,25 +25,21 @@ $on{init} = sub ($e) {
 };
 
 $on{announce} = sub ($e) {
-    show("fill " . both($e->{barrier}) . " $e->{phase}", $e, f => 'announce', barrier => $e->{barrier}, phase => $e->{phase},
-        bytes => $e->{amount},
-        threads => [ $e->{thread} ]);
+    show("fill " . both($e->{barrier}) . " $e->{phase}", $e, of($e), f => 'announce', bytes => $e->{amount});
     now_is($e);
     $thread[ $e->{thread} ] = [ 'load', $e->{barrier} ];
 };
 
 $on{expect} = sub ($e) {
-    show("expect $e->{barrier} $e->{phase}", $e, f => 'expect', barrier => $e->{barrier}, phase => $e->{phase},
-        bytes => $e->{amount},
-        threads => [ $e->{thread} ]);
+    show("expect $e->{barrier} $e->{phase}", $e, of($e), f => 'expect', bytes => $e->{amount});
     now_is($e);
 };
 
 $on{arrive} = sub ($e) {
     return committed($e) if $e->{what} eq 'arrive' && ($role{ group_of($e->{thread}) } // '') eq 'multiplier';
-    my @fact = ("arrive $e->{barrier} $e->{phase} " . group_of($e->{thread}), $e, f => 'arrive', barrier => $e->{barrier},
-        phase => $e->{phase}, amount => $e->{amount}, has => $e->{expected} - $e->{pending}, of => $e->{expected},
-        threads => [ $e->{thread} ], $e->{barrier} =~ /^answer/ ? (answer => $answer{ $e->{thread} }) : ());
+    my @fact = ("arrive $e->{barrier} $e->{phase} " . group_of($e->{thread}), $e, of($e), f => 'arrive',
+        has => $e->{expected} - $e->{pending}, of => $e->{expected},
+        $e->{barrier} =~ /^answer/ ? (answer => $answer{ $e->{thread} }) : ());
     # The last one has a frame of its own if others have come between.
     $e->{pending} > 0 ? show_once(@fact) : show(@fact);
     now_is($e);
@@ -55,7 +57,7 @@ $on{mma} = sub ($e) {
     my $first = stage_of($e->{a}) // return;
     my @stages = map { $first + $ring * $_ } 0 .. $ctas - 1;
     my $k = $stage[$first]{k};
-    show("mma $first $stage[$first]{lap}", $e, f => 'mma', stages => \@stages, k => $k, amount => 1, threads => [ $e->{thread} ]);
+    show("mma $first $stage[$first]{lap}", $e, of($e), f => 'mma', stages => \@stages, k => $k, amount => 1);
     $thread[ $e->{thread} ] = ['mma'];
     for my $stage (@stages) {
         my ($product) = grep { $_->{stages}[0] == $stage } @product;
@@ -66,7 +68,7 @@ $on{mma} = sub ($e) {
     }
 };
 sub committed ($e) {
-    show("commit $e->{barrier} $e->{phase}", $e, f => 'commit', barrier => $e->{barrier}, phase => $e->{phase});
+    show("commit $e->{barrier} $e->{phase}", $e, of($e), f => 'commit');
     now_is($e);
     @product = grep { $_->{stages}[0] != stage_at($e->{barrier}) } @product if $e->{barrier} =~ /^empty/;
 }
@@ -74,8 +76,7 @@ sub committed ($e) {
 # Launch control: the answer is asked for, for a CTA; a thread has read it.
 $on{cancel} = sub ($e) {
     my $answer = buffer_of($e->{name});
-    show("fill " . both($e->{barrier}) . " $e->{phase}", $e, f => 'cancel', barrier => $e->{barrier}, buffer => $answer,
-        threads => [ $e->{thread} ]);
+    show("fill " . both($e->{barrier}) . " $e->{phase}", $e, of($e), f => 'cancel', buffer => $answer);
     $asked{"load $e->{offset}"} = $e->{at};
     $buffer{$answer} = ['asked'];
     $thread[ $e->{thread} ] = [ 'ask', both($answer) ];
@@ -91,9 +92,8 @@ $on{load} = sub ($e) {
     $region{$stage}{ $e->{map} } = [ $e->{offset}, $e->{bytes} ] if !$region{$stage}{ $e->{map} };
     # Where it goes, which a bug may have made another stage than the one of the barrier.
     my $into = stage_of($e->{offset}) // $stage;
-    show("fill " . both($e->{barrier}) . " $barrier{ $e->{barrier} }{phase}", $e, f => 'load', barrier => $e->{barrier}, map => $e->{map},
-        k => $k_tile,
-        stage => $into, bytes => $e->{bytes}, threads => [ $e->{thread} ]);
+    show("fill " . both($e->{barrier}) . " $barrier{ $e->{barrier} }{phase}", $e, of($e), f => 'load', map => $e->{map},
+        k => $k_tile, stage => $into, bytes => $e->{bytes});
     my $s = $stage[$into] // {};
     if (($s->{state} // '') ne 'loading' || $s->{loaded}{ $e->{map} }) {
         my $fragments = ($s->{state} // '') eq 'reading' && !@product ? $s->{by} : [];
@@ -114,10 +114,9 @@ $on{landed} = sub ($e) {
     my $here = $box ? $come{ $e->{barrier} }{"$stage $e->{map}"} += $e->{amount} : $e->{amount};
     return $rows++ if $box && $here < $box->[1];
     delete $come{ $e->{barrier} }{"$stage $e->{map}"} if $box;
-    show("landed $e->{barrier} $e->{phase} " . join(' ', map { $_ // '' } @{$e}{qw(map into)}), $e, f => 'landed', barrier => $e->{barrier},
-        $ctas > 1 ? (cta => $e->{into}) : (),
-        phase => $e->{phase}, map => $e->{map}, amount => $here, has => $e->{brought} - in_part($e->{barrier}),
-        of => $e->{announced}, stage => $stage, asked => 'load ' . ($e->{offset} // ''));
+    show("landed $e->{barrier} $e->{phase} " . join(' ', map { $_ // '' } @{$e}{qw(map into)}), $e, f => 'landed',
+        barrier => $e->{barrier}, phase => $e->{phase}, $ctas > 1 ? (cta => $e->{into}) : (), map => $e->{map}, amount => $here,
+        has => $e->{brought} - in_part($e->{barrier}), of => $e->{announced}, asked => 'load ' . ($e->{offset} // ''));
     now_is($e);
     $box->[0] = $here if $box;
     $buffer{"answer[" . stage_at($e->{barrier}, 0) . "] of CTA $e->{into}"} = ['answer'] if ($e->{map} // '') eq 'answer';
@@ -133,7 +132,7 @@ sub readers ($stage) {
 
 $on{phase} = sub ($e) {
     my ($array) = $e->{barrier} =~ /^(\w+)/;
-    show_too($e, f => 'complete', barrier => $e->{barrier}, phase => $e->{phase} - 1, expected => $e->{expected});
+    show_too($e, f => 'complete', barrier => $e->{barrier}, phase => $e->{phase} - 1);
     $key = undef;
     delete $come{ $e->{barrier} };
     now_is($e);
@@ -148,9 +147,7 @@ $on{phase} = sub ($e) {
 
 $on{wait} = sub ($e) {
     return $thread[ $e->{thread} ] = [ 'pass', $e->{barrier}, $e->{parity} ] if !$e->{blocks};
-    show_once("wait $e->{barrier} $e->{phase} " . group_of($e->{thread}), $e, f => 'wait', barrier => $e->{barrier},
-        parity => $e->{parity},
-        phase => $e->{phase}, threads => [ $e->{thread} ]);
+    show_once("wait $e->{barrier} $e->{phase} " . group_of($e->{thread}), $e, of($e), f => 'wait', parity => $e->{parity});
     $thread[ $e->{thread} ] = [ 'wait', $e->{barrier}, $e->{parity}, $e->{phase} ];
 };
 
@@ -158,8 +155,8 @@ $on{passed} = sub ($e) {
     # That a wait finds what it waits for is worth a frame if somebody had to wait, or if the phase never was.
     # Of a pair's fresh barriers, once for each part.
     my $new = 'passed ' . ($ctas > 1 && $e->{passed} < 0 ? '' : "$e->{barrier} $e->{passed} ") . group_of($e->{thread});
-    show_once($new, $e, f => 'passed', barrier => $e->{barrier}, phase => $e->{passed}, parity => $e->{passed} & 1,
-        fresh => $e->{passed} < 0 ? 1 : 0, threads => [ $e->{thread} ])
+    show_once($new, $e, of($e), f => 'passed', phase => $e->{passed}, parity => $e->{passed} & 1,
+        fresh => $e->{passed} < 0 ? 1 : 0)
         if $thread[ $e->{thread} ][0] eq 'wait' || ($key // '') eq $new || $e->{passed} < 0;
     $thread[ $e->{thread} ] = [ 'passed', $e->{barrier}, $e->{passed} ];
 };
@@ -199,8 +196,7 @@ $on{ldmatrix} = sub ($e) {
     my $stage = stage_of($e->{offset});
     return if !defined $stage || "@{ $thread[ 32 * $e->{warp} + 1 ] }" eq "fragments $stage";
     my $k = $stage[$stage]{k};
-    show_once("read $stage $k " . int($e->{warp} / 4), $e, f => 'fragments', stage => $stage, k => $k,
-        threads => [ warp_threads($e->{warp}) ]);
+    show_once("read $stage $k " . int($e->{warp} / 4), $e, of($e), f => 'fragments', stage => $stage, k => $k);
     warps_do($e->{warp}, 'fragments', $stage);
     is_read($stage, $e->{warp});
 };
@@ -211,7 +207,7 @@ sub buffer_of { return $_[0] =~ /^\w+->(\w+(?:\[\d+\]){1,2})\S*( of CTA \d)?/ ? 
 $on{stmatrix} = sub ($e) {
     my $out = buffer_of($e->{name});
     return if "@{ $thread[ 32 * $e->{warp} ] }" eq "pack $out";
-    show_once("pack $out " . ($packed{$out} // 0), $e, f => 'pack', buffer => $out, threads => [ warp_threads($e->{warp}) ]);
+    show_once("pack $out " . ($packed{$out} // 0), $e, of($e), f => 'pack', buffer => $out);
     warps_do($e->{warp}, 'pack', $out);
     $buffer{$out} = ['written'];
 };
@@ -220,31 +216,28 @@ $on{part} = sub ($e) {
     warps_do($e->{warp}, 'issue');
 };
 
+sub product_of ($e) { return grep { $_->{warpgroup} == $e->{warpgroup} && $_->{group} == $e->{group} } @product }
+
 $on{issued} = sub ($e) {
-    my ($product) = grep { $_->{warpgroup} == $e->{warpgroup} && $_->{group} == $e->{group} } @product;
+    my ($product) = product_of($e);
     my %stages = map { $_ => 1 } @{ $product ? $product->{stages} : [] },
         grep { defined } map { defined $_ ? stage_of($_) : undef } @{$e}{qw(a b)};
-    my @stages = sort { $a <=> $b } keys %stages;
+    my @stages = map { 0 + $_ } sort { $a <=> $b } keys %stages;
     my $k = @stages ? $stage[ $stages[0] ]{k} : undef;
-    show("issue $e->{warpgroup} $e->{group}", $e, f => 'issue', warpgroup => $e->{warpgroup}, group => $e->{group},
-        stages => [ map { 0 + $_ } @stages ],
-        k => $k, amount => 1);
-    if (!$product) {
-        $product = { warpgroup => $e->{warpgroup}, group => $e->{group}, state => 'running', issued => 0, done => 0 };
-        push @product, $product;
-    }
-    $product->{stages} = [ map { 0 + $_ } @stages ];
-    $product->{k} = $k;
+    show("issue $e->{warpgroup} $e->{group}", $e, f => 'issue', warpgroup => $e->{warpgroup}, stages => \@stages, k => $k,
+        amount => 1);
+    push @product, $product = { warpgroup => $e->{warpgroup}, group => $e->{group}, state => 'running', issued => 0, done => 0 }
+        if !$product;
+    @$product{qw(stages k)} = (\@stages, $k);
     $product->{issued}++;
     $asked{"product $e->{warpgroup}"} = $e->{at};
     is_read($_, 4 * $e->{warpgroup}) for @stages;
 };
 
 $on{done} = sub ($e) {
-    my ($product) = grep { $_->{warpgroup} == $e->{warpgroup} && $_->{group} == $e->{group} } @product;
-    return if !$product;
-    show_once("done $e->{warpgroup} $e->{group}", $e, f => 'done', warpgroup => $e->{warpgroup}, group => $e->{group},
-        stages => $product->{stages}, k => $product->{k}, amount => 1, asked => "product $e->{warpgroup}");
+    my ($product) = product_of($e) or return;
+    show_once("done $e->{warpgroup} $e->{group}", $e, f => 'done', warpgroup => $e->{warpgroup}, k => $product->{k},
+        asked => "product $e->{warpgroup}");
     $product->{state} = 'over' if ++$product->{done} == $product->{issued};
 };
 
@@ -256,9 +249,8 @@ $on{wgmma_wait} = sub ($e) {
 $on{waited} = sub ($e) {
     my $group = int($e->{warp} / 4);
     my $new = "done $group " . ($e->{done} - 1);
-    show_once(($key // '') eq $new ? $new : "waited $group $e->{done}", $e, f => 'waited', warpgroup => $group,
-        group => $e->{done} - 1,
-        asked => "wait $e->{warp}", threads => [ warp_threads($e->{warp}) ]);
+    show_once(($key // '') eq $new ? $new : "waited $group $e->{done}", $e, of($e), f => 'waited', group => $e->{done} - 1,
+        asked => "wait $e->{warp}");
     warps_do($e->{warp}, 'waited', $e->{done});
     $waited{ $e->{warp} } = $e->{done};
     $over{$group} = $e->{done} if ($over{$group} // 0) < $e->{done};
@@ -289,8 +281,7 @@ $on{store} = sub ($e) {
     my $out = buffer_of($e->{name});
     $packed{$out}++ if ($key // '') ne "store $out " . ($packed{$out} // 0);
     my ($new, @buffer) = in_frame($e, $out);
-    show_once($new, $e, f => 'store', @buffer, amount => 1, row => $e->{coord}[1], col => $e->{coord}[0],
-        threads => [ $e->{thread} ]);
+    show_once($new, $e, of($e), f => 'store', @buffer, amount => 1);
     $asked{"store $out"} = $e->{at};
     $thread[ $e->{thread} ] = [ 'store', $out ];
     $buffer{$out} = [ 'leaving', ($buffer{$out}[0] // '') eq 'leaving' ? $buffer{$out}[1] + 1 : 1, 0 ];
