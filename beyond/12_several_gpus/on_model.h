@@ -8,18 +8,17 @@
 
 /* A rank's memory: its operands, with NaN where another rank's share would be, its C, and what others write. */
 typedef struct {
-    Gemm gemm;
+    Problem problem;
+    Gemm gemm;     /* the problem's, with this rank's share of A and B */
     Beyond beyond; /* gemm.beyond */
     Ranks ranks;
-    ResultView view; /* of its C */
-    Buffer a, b, block, inbox, flags;
+    Buffer inbox, flags;
 } RankMemory;
 
 /* The ranks of a pattern. */
 typedef struct {
     int count, wrong; /* the rank whose C the last check found wrong; 0 also where all ranks have C together */
     Pattern pattern;
-    double *expected; /* [m][n]; sums: with the partial sums rounded as they are sent */
     RankMemory rank[MAX_RANKS];
 } Group;
 
@@ -50,27 +49,17 @@ static int is_asked_for(const Gemm *g, int pattern) {
 }
 
 static GemmStatus open_rank(const ChapterRun *run, Group *group, int r) {
-    const Problem *problem = run->problem;
-    const Backend *backend = problem->backend;
+    const Backend *backend = run->problem->backend;
     RankMemory *rank = &group->rank[r];
     Gemm *g = &rank->gemm;
-    *g = run->gemm;
-    rank->view = problem->view;
-    backend->use_device(r);
-    GEMM_TRY(backend->allocate(&rank->a, problem->a.bytes, "A"));
-    GEMM_TRY(backend->allocate(&rank->b, problem->b.bytes, "B"));
-    GEMM_TRY(backend->allocate(&rank->block, problem->block.bytes, "C"));
+    DeviceInfo device = {.sm_count = run->gemm.sm_count, .shared_bytes = run->gemm.shared_bytes};
+    model_use_device(r);
+    GEMM_TRY(problem_open(&rank->problem, backend, &device, run->problem->shape, run->problem->seed));
+    *g = rank->problem.gemm;
     GEMM_TRY(backend->allocate(&rank->inbox, ranks_inbox_bytes(g, group->count), "inbox"));
     GEMM_TRY(backend->allocate(&rank->flags, ranks_flag_bytes(g, group->count), "flags"));
     GEMM_TRY(backend->clear(&rank->flags));
-    backend->use_device(0);
-    g->a = (const bf16 *)rank->a.data;
-    g->b = (const bf16 *)rank->b.data;
-    g->c = (bf16 *)rank->block.data + rank->view.guard;
-    rank->view.block = (const bf16 *)rank->block.data;
-    backend->name_rows(g->a, "A", 0, g->m, g->lda, sizeof(bf16));
-    backend->name_rows(g->b, "B", 0, g->n, g->ldb, sizeof(bf16));
-    backend->name_rows(g->c, "C", 0, g->m, g->ldc, sizeof(bf16));
+    model_use_device(0);
     size_t first_k = (size_t)rank_first(g->k, group->count, r, K_BY);
     size_t first_column = (size_t)rank_first(g->n, group->count, r, COLUMNS_BY);
     g->a += is_sum(group->pattern) ? first_k : 0;
@@ -87,7 +76,7 @@ static GemmStatus open_group(const ChapterRun *run, Group *group, int count, Pat
     group->pattern = pattern;
     for (int r = 0; r < count; r++) {
         GEMM_TRY(open_rank(run, group, r));
-        all.a[r] = (bf16 *)group->rank[r].a.data;
+        all.a[r] = (bf16 *)group->rank[r].problem.a.data;
         all.c[r] = group->rank[r].gemm.c;
         all.inbox[r] = (bf16 *)group->rank[r].inbox.data;
         all.flags[r] = (int *)group->rank[r].flags.data;
@@ -96,8 +85,7 @@ static GemmStatus open_group(const ChapterRun *run, Group *group, int count, Pat
         group->rank[r].ranks = all;
         group->rank[r].ranks.rank = r;
     }
-    group->expected = (double *)calloc((size_t)run->gemm.m * (size_t)run->gemm.n, sizeof(double));
-    return group->expected != NULL ? GEMM_OK : GEMM_DEVICE;
+    return GEMM_OK;
 }
 
 static GemmStatus groups_open(ChapterRun *run) {
@@ -151,8 +139,8 @@ static void deal_out(const Problem *problem, Group *group) {
         int first_n = sums ? 0 : rank_first(g->n, count, r, COLUMNS_BY);
         int columns = sums ? g->n : rank_share(g->n, count, r, COLUMNS_BY);
         int first_k = sums ? rank_first(g->k, count, r, K_BY) : 0, k = sums ? rank_share(g->k, count, r, K_BY) : g->k;
-        deal((bf16 *)group->rank[r].a.data, &problem->a, g->lda, first_row, rows, first_k, k);
-        deal((bf16 *)group->rank[r].b.data, &problem->b, g->ldb, first_n, columns, first_k, k);
+        deal((bf16 *)group->rank[r].problem.a.data, &problem->a, g->lda, first_row, rows, first_k, k);
+        deal((bf16 *)group->rank[r].problem.b.data, &problem->b, g->ldb, first_n, columns, first_k, k);
     }
 }
 
@@ -163,33 +151,32 @@ static int owner_of(const Gemm *g, int count, int row) { return row / rank_first
 static GemmStatus expect(const Problem *problem, Group *group) {
     const Gemm *g = &problem->gemm;
     size_t elements = (size_t)g->m * (size_t)g->n;
-    memcpy(group->expected, problem->view.expected, elements * sizeof *group->expected);
-    double *share = (double *)calloc(elements, sizeof *share);
-    float *size = (float *)calloc(elements, sizeof *size);
-    GemmStatus status = share != NULL && size != NULL ? GEMM_OK : GEMM_DEVICE;
+    double *expected = (double *)group->rank[0].problem.expected.data;
     int rounded = is_sum(group->pattern) && problem->view.exact;
-    for (int r = 0; r < group->count && rounded && status == GEMM_OK; r++) {
+    memcpy(expected, problem->view.expected, elements * sizeof *expected);
+    for (int r = 0; r < group->count; r++) {
+        Problem *own = &group->rank[r].problem;
+        double *share = (double *)own->expected.data; /* of rank 0: where the sum is to be */
         ReferencePart part = {.kind = KIND_BF16, .gemm = *g, .end_row = g->m, .eps = problem->view.eps, .exact = 1};
         int first = rank_first(g->k, group->count, r, K_BY);
         part.gemm.k = rank_share(g->k, group->count, r, K_BY);
         part.gemm.a += first;
         part.gemm.b += first;
-        status = part.gemm.k > 0 ? problem->backend->reference(&part, share, size) : GEMM_OK;
-        for (size_t i = 0; i < elements; i++) {
+        if (rounded && part.gemm.k > 0) {
+            GEMM_TRY(problem->backend->reference(&part, share, (float *)own->magnitude.data));
+        }
+        for (size_t i = 0; i < elements && rounded; i++) {
             int is_owner = owner_of(g, group->count, (int)(i / (size_t)g->n)) == r;
             double sent = part.gemm.k == 0 ? 0 : is_owner ? share[i] : (double)bf16_value(round_to_bf16(share[i]));
-            group->expected[i] = (r == 0 ? 0 : group->expected[i]) + sent;
+            expected[i] = (r == 0 ? 0 : expected[i]) + sent;
         }
+        own->data = problem->data;
+        own->view.exact = problem->view.exact;
+        own->view.eps = problem->view.eps + (is_sum(group->pattern) && group->count > 1 ? 0x1p-8 : 0);
+        own->view.expected = expected;
+        own->view.magnitude = problem->view.magnitude;
     }
-    free(share);
-    free(size);
-    for (int r = 0; r < group->count; r++) {
-        ResultView *view = &group->rank[r].view;
-        view->exact = problem->view.exact;
-        view->eps = problem->view.eps + (is_sum(group->pattern) && group->count > 1 ? 0x1p-8 : 0);
-        view->expected = group->expected;
-    }
-    return status;
+    return GEMM_OK;
 }
 
 static GemmStatus groups_prepare(ChapterRun *run) {
@@ -203,17 +190,16 @@ static GemmStatus groups_prepare(ChapterRun *run) {
 }
 
 static GemmStatus launch_group(const ChapterRun *run, Group *group) {
-    const Backend *backend = run->problem->backend;
     GemmStatus status = GEMM_OK;
-    backend->hold_launches();
+    model_hold_launches();
     for (int r = 0; r < group->count && status == GEMM_OK; r++) {
         group->rank[r].beyond.tuning = run->beyond.tuning;
         group->rank[r].ranks.epoch++;
-        backend->use_device(r);
+        model_use_device(r);
         status = launch(&group->rank[r].gemm, NULL);
     }
-    backend->use_device(0);
-    return status == GEMM_OK ? backend->run_launches() : status;
+    model_use_device(0);
+    return status == GEMM_OK ? model_run_launches() : status;
 }
 
 static GemmStatus groups_launch(ChapterRun *run) {
@@ -231,7 +217,7 @@ static GemmStatus groups_poison(const ChapterRun *run) {
     for (int i = 0; i < groups->count; i++) {
         deal_out(run->problem, &groups->group[i]);
         for (int r = 0; r < groups->group[i].count; r++) {
-            GEMM_TRY(run->problem->backend->poison(&groups->group[i].rank[r].view));
+            GEMM_TRY(problem_poison(&groups->group[i].rank[r].problem));
         }
     }
     return GEMM_OK;
@@ -240,11 +226,11 @@ static GemmStatus groups_poison(const ChapterRun *run) {
 /* Where each rank has a part of C, copies all parts into the C of rank 0. An element there becomes NaN if a rank has
  * written anything else. */
 static void collect(Group *group, const Gemm *g) {
-    const ResultView *view = &group->rank[0].view;
-    bf16 *to = (bf16 *)group->rank[0].block.data;
+    const ResultView *view = &group->rank[0].problem.view;
+    bf16 *to = (bf16 *)group->rank[0].problem.block.data;
     size_t stray = block_elements(view);
     for (int r = 0; r < group->count; r++) {
-        const bf16 *from = (const bf16 *)group->rank[r].block.data;
+        const bf16 *from = (const bf16 *)group->rank[r].problem.block.data;
         int first = rank_first(g->n, group->count, r, COLUMNS_BY);
         int share = rank_share(g->n, group->count, r, COLUMNS_BY);
         for (size_t i = 0; i < block_elements(view); i++) {
@@ -270,9 +256,9 @@ static GemmStatus check_group(const Problem *problem, Group *group, Tally *tally
     if (!all_have_c) {
         collect(group, &problem->gemm);
     }
-    GEMM_TRY(problem->backend->check(&group->rank[0].view, 0, tally));
+    GEMM_TRY(problem_check(&group->rank[0].problem, tally));
     for (int r = 1; r < group->count && all_have_c && tally_is_right(tally); r++) {
-        GEMM_TRY(problem->backend->check(&group->rank[r].view, 0, tally));
+        GEMM_TRY(problem_check(&group->rank[r].problem, tally));
         group->wrong = tally_is_right(tally) ? 0 : r;
     }
     return GEMM_OK;
@@ -295,15 +281,12 @@ static GemmStatus groups_check(ChapterRun *run, Tally *tally) {
 }
 
 static GemmStatus groups_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
-    Problem problem = *run->problem;
     const Groups *groups = groups_of(run);
     const Group *group = &groups->group[groups->wrong];
     if (group->wrong > 0) {
         fprintf(out, "C of rank %d:\n", group->wrong);
     }
-    problem.view = group->rank[group->wrong].view;
-    problem.gemm.c = group->rank[group->wrong].gemm.c;
-    return problem_explain(&problem, tally, out);
+    return problem_explain(&group->rank[group->wrong].problem, tally, out);
 }
 
 static void groups_close(ChapterRun *run) {
@@ -311,12 +294,10 @@ static void groups_close(ChapterRun *run) {
     for (int i = 0; groups != NULL && i < groups->count; i++) {
         for (int r = 0; r < groups->group[i].count; r++) {
             RankMemory *rank = &groups->group[i].rank[r];
-            Buffer *buffers[] = {&rank->a, &rank->b, &rank->block, &rank->inbox, &rank->flags};
-            for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++) {
-                run->problem->backend->release(buffers[b]);
-            }
+            run->problem->backend->release(&rank->inbox);
+            run->problem->backend->release(&rank->flags);
+            problem_close(&rank->problem);
         }
-        free(groups->group[i].expected);
     }
     free(groups);
 }

@@ -31,13 +31,16 @@ enum {
 
 /* ---- what goes wrong --------------------------------------------------------------------------------------------- */
 
-#define TRY_CUDA(call) try_cuda(call, #call)
-static void try_cuda(cudaError_t error, const char *call) {
-    if (error != cudaSuccess) {
-        fprintf(stderr, "rank %d: %s failed: %s\n", group_rank, call, cudaGetErrorString(error));
+/* After an error of a library, whose words for it `text` returns. */
+static void try_call(int error, const char *call, const char *(*text)(int error)) {
+    if (error != 0) {
+        fprintf(stderr, "rank %d: %s failed: %s\n", group_rank, call, text(error));
         group_give_up(GEMM_DEVICE);
     }
 }
+static const char *text_of_cuda(int error) { return cudaGetErrorString((cudaError_t)error); }
+#define TRY_CUDA(call) try_call(call, #call, text_of_cuda)
+#define TRY_NCCL(call) try_call(call, #call, nccl.text)
 static void try_status(GemmStatus status) {
     if (status != GEMM_OK) {
         group_give_up(status);
@@ -82,23 +85,8 @@ static int first_reason(char *why) {
 
 /* ---- libraries that are loaded when they are used ---------------------------------------------------------------- */
 
-typedef struct {
-    const char *name;
-    void *function; /* the address of a pointer to it */
-} Wanted;
-
-/* 0: the library, or a function of it, is missing. */
-static int find_functions(const char *library, const Wanted *list, int count) {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    for (int i = 0; i < count && handle != NULL; i++) {
-        void *symbol = dlsym(handle, list[i].name);
-        memcpy(list[i].function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
-        handle = symbol != NULL ? handle : NULL;
-    }
-    return handle != NULL;
-}
-
-/* The driver's functions by which a stream waits for a word of memory and sets one: no SM takes part. */
+/* The driver's functions by which a stream waits for a word of memory and sets one: no SM takes part. Their errors have
+ * the numbers of the runtime's. */
 static struct {
     int (*wait)(cudaStream_t stream, unsigned long long word, unsigned value, unsigned flags); /* for >= value */
     int (*set)(cudaStream_t stream, unsigned long long word, unsigned value, unsigned flags);  /* after earlier work */
@@ -106,16 +94,8 @@ static struct {
 } driver;
 
 static void open_driver(void) {
-    const Wanted list[] = {{"cuStreamWaitValue32_v2", &driver.wait}, {"cuStreamWriteValue32_v2", &driver.set}};
-    driver.is_there = find_functions("libcuda.so.1", list, 2);
-}
-
-#define TRY_DRIVER(call) try_driver(call, #call)
-static void try_driver(int result, const char *call) {
-    if (result != 0) {
-        fprintf(stderr, "rank %d: %s failed: error %d of the driver\n", group_rank, call, result);
-        group_give_up(GEMM_DEVICE);
-    }
+    const LibraryFunction list[] = {{"cuStreamWaitValue32_v2", &driver.wait}, {"cuStreamWriteValue32_v2", &driver.set}};
+    driver.is_there = find_functions(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), list, 2);
 }
 
 /* NCCL's functions by their documented types, which have not changed since NCCL 2.10. */
@@ -136,22 +116,15 @@ static struct {
     NcclComm *comm; /* NULL: without NCCL */
 } nccl;
 
-#define TRY_NCCL(call) try_nccl(call, #call)
-static void try_nccl(int result, const char *call) {
-    if (result != 0) {
-        fprintf(stderr, "rank %d: %s failed: %s\n", group_rank, call, nccl.text(result));
-        group_give_up(GEMM_DEVICE);
-    }
-}
-
 /* NCCL's communicator of all ranks. Without the library its way is left out, on all ranks. */
 static void open_nccl(void) {
-    const Wanted list[] = {{"ncclGetUniqueId", &nccl.get_unique_id}, {"ncclCommInitRank", &nccl.init},
-                           {"ncclAllGather", &nccl.all_gather},      {"ncclReduceScatter", &nccl.reduce_scatter},
-                           {"ncclAllReduce", &nccl.all_reduce},      {"ncclGetVersion", &nccl.get_version},
-                           {"ncclGetErrorString", &nccl.text}};
+    const LibraryFunction list[] = {
+        {"ncclGetUniqueId", &nccl.get_unique_id}, {"ncclCommInitRank", &nccl.init},
+        {"ncclAllGather", &nccl.all_gather},      {"ncclReduceScatter", &nccl.reduce_scatter},
+        {"ncclAllReduce", &nccl.all_reduce},      {"ncclGetVersion", &nccl.get_version},
+        {"ncclGetErrorString", &nccl.text}};
     char why[REASON] = "";
-    if (!find_functions("libnccl.so.2", list, sizeof list / sizeof *list)) {
+    if (!find_functions(dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL), list, sizeof list / sizeof *list)) {
         snprintf(why, sizeof why,
                  "nccl is left out: rank %d has not found libnccl.so.2; it is in NVIDIA's package libnccl2, and in the "
                  "wheel nvidia-nccl-cu13; LD_LIBRARY_PATH may name its directory",
@@ -294,13 +267,13 @@ static void push_panels(const Gemm *g) {
         cudaStream_t stream = to_rank[i].stream;
         TRY_CUDA(cudaStreamWaitEvent(stream, i < group_count - 1 ? to_rank[i + 1].sent : ready, 0));
         /* Waits until the other rank's launch has begun: no earlier launch still reads the last A there. */
-        TRY_DRIVER(driver.wait(stream, (Address)(uintptr_t)&ranks_flags(&ranks, g, own, to)[READY], epoch, 0));
+        TRY_CUDA(driver.wait(stream, (Address)(uintptr_t)&ranks_flags(&ranks, g, own, to)[READY], epoch, 0));
         int *flag = &ranks_flags(&ranks, g, to, own)[FIRST_FLAG];
         for (int row = first_row(own); row < first_row(own + 1); row += ROWS_BY, flag++) {
             size_t at = (size_t)row * (size_t)g->lda, rows = (size_t)min_int(ROWS_BY, first_row(own + 1) - row);
             TRY_CUDA(cudaMemcpyAsync(ranks.a[to] + at, ranks.a[own] + at, rows * (size_t)g->lda * sizeof(bf16),
                                      cudaMemcpyDefault, stream));
-            TRY_DRIVER(driver.set(stream, (Address)(uintptr_t)flag, epoch, 0));
+            TRY_CUDA(driver.set(stream, (Address)(uintptr_t)flag, epoch, 0));
         }
         TRY_CUDA(cudaEventRecord(to_rank[i].sent, stream));
     }

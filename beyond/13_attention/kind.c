@@ -120,19 +120,17 @@ static double eps(int k) {
 
 /* ---- reference --------------------------------------------------------------------------------------------------- */
 
-static void attention_on_host(const ReferencePart *part, double *expected, float *magnitude) {
+static GemmStatus attention_on_host(const ReferencePart *part, double *expected, float *magnitude) {
     const Attention *a = attention_in(&part->operands);
-    double *weight = (double *)malloc(2 * (size_t)a->keys * sizeof *weight);
-    if (weight == NULL) {
-        fprintf(stderr, "out of memory: a row of %d weights for the reference\n", a->keys);
-        exit(GEMM_DEVICE);
-    }
+    void *weight;
+    GEMM_TRY(allocate_on_host(&weight, 2 * (size_t)a->keys * sizeof(double), "a row of weights"));
     for (int row = part->first_row; row < part->end_row; row++) {
         for (int head = 0; head < a->heads; head++) {
-            attention_row(part, row, head, 0, 1, weight, expected, magnitude);
+            attention_row(part, row, head, 0, 1, (double *)weight, expected, magnitude);
         }
     }
     free(weight);
+    return GEMM_OK;
 }
 
 /* ---- logarithms of the sums -------------------------------------------------------------------------------------- */

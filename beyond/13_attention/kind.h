@@ -93,8 +93,8 @@ HOST_DEVICE double attention_score(const Operands *o, int batch, int head, int q
 /* The tolerance of a score (absolute, in the exponent), of its exponential and of a sum of exponentials (both
  * relative): see kind_eps(). score_size is the largest of the row. */
 HOST_DEVICE double attention_weight_error(const Attention *a, double score_size) {
-    double of_score = a->q ? roundings_of(a->head_size) : 0x1p-13 * 8.5 + roundings_of(4);
-    return (of_score + 0x1p-22) * score_size + roundings_of(a->keys) + 0x1p-20;
+    double of_score = a->q ? accumulation_eps(a->head_size) : 0x1p-13 * 8.5 + accumulation_eps(4);
+    return (of_score + 0x1p-22) * score_size + accumulation_eps(a->keys) + 0x1p-20;
 }
 
 /* The tolerance of an element of O before its last rounding. `size` and `squares` are the sums of the absolute shares

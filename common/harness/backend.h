@@ -35,7 +35,6 @@ typedef struct {
     const char *name; /* "gpu" or "model", as after --on */
     int default_size; /* M = N = K where none is given */
     int is_model;     /* runs on the CPU: schedules can be chosen and events counted */
-    int has_timer;    /* time says something */
 
     /* Takes the device. need: what the chapter needs; the first device that has it is used. On failure returns
      * GEMM_DEVICE, prints nothing and puts into `why` what was found instead. */
@@ -46,8 +45,7 @@ typedef struct {
     void (*release)(Buffer *buffer);                                        /* safe to call twice */
     GemmStatus (*clear)(const Buffer *buffer);                              /* to zero bytes */
     GemmStatus (*copy_in)(void *device, const void *host, size_t bytes);    /* complete when it returns */
-    void (*constant)(const void *device); /* no launch will write what is there; NULL: that makes no difference */
-    GemmStatus (*copy_out)(void *host, const void *device, size_t bytes); /* waits for the stream first */
+    GemmStatus (*copy_out)(void *host, const void *device, size_t bytes);   /* waits for the stream first */
 
     /* As fill_on_host() of kind.h. */
     GemmStatus (*fill)(void *matrix, const OperandShape *shape, const DataSource *source);
@@ -60,14 +58,6 @@ typedef struct {
     /* Waits for all work; errors of earlier launches show here. `what` begins the message. GEMM_MODEL_BUG where the
      * model has reported an error of the kernel. */
     GemmStatus (*synchronise)(const char *what);
-
-    /* Only on the model: rows of a matrix, from first_row on, are there; for its reports. For chapters of several
-     * ranks: what is allocated and launched from here on belongs to this device; launches are held until
-     * run_launches() runs them side by side. */
-    void (*name_rows)(const void *rows, const char *name, int first_row, int count, int ld, int element_bytes);
-    void (*use_device)(int device);
-    void (*hold_launches)(void);
-    GemmStatus (*run_launches)(void);
 
     /* Only on the model: the seed of the next launch's schedule. */
     void (*set_schedule)(const Options *options, uint64_t seed);

@@ -101,18 +101,8 @@ static GemmStatus model_clear(const Buffer *buffer) {
     return GEMM_OK;
 }
 
-static GemmStatus model_copy_in(void *device, const void *host, size_t bytes) {
-    memcpy(device, host, bytes);
-    return GEMM_OK;
-}
-
-static GemmStatus model_copy_out(void *host, const void *device, size_t bytes) {
-    memcpy(host, device, bytes);
-    return GEMM_OK;
-}
-
-static GemmStatus model_fill(void *matrix, const OperandShape *shape, const DataSource *source) {
-    fill_on_host(matrix, shape, source);
+static GemmStatus model_copy(void *to, const void *from, size_t bytes) {
+    memcpy(to, from, bytes);
     return GEMM_OK;
 }
 
@@ -121,16 +111,6 @@ static GemmStatus model_poison(const ResultView *view) {
     for (size_t index = 0; index < block_elements(view); index++) {
         block[index] = unwritten_pattern(view, index);
     }
-    return GEMM_OK;
-}
-
-static GemmStatus model_reference(const ReferencePart *part, double *expected, float *magnitude) {
-    reference_part_on_host(part, expected, magnitude);
-    return GEMM_OK;
-}
-
-static GemmStatus model_check(const ResultView *view, uint64_t from, Tally *tally) {
-    check_block(view, from, tally);
     return GEMM_OK;
 }
 
@@ -149,17 +129,12 @@ const Backend *model_backend(void) {
         .allocate = model_allocate,
         .release = model_release,
         .clear = model_clear,
-        .use_device = model_use_device,
-        .hold_launches = model_hold_launches,
-        .run_launches = model_run_launches,
-        .name_rows = model_describe_rows,
-        .copy_in = model_copy_in,
-        .constant = model_global_constant,
-        .copy_out = model_copy_out,
-        .fill = model_fill,
+        .copy_in = model_copy,
+        .copy_out = model_copy,
+        .fill = fill_on_host,
         .poison = model_poison,
-        .reference = model_reference,
-        .check = model_check,
+        .reference = reference_part_on_host,
+        .check = check_block,
         .synchronise = model_synchronise,
         .set_schedule = model_set_schedule,
         .print_counts = model_print_counts,

@@ -157,7 +157,7 @@ static inline int tally_is_right(const Tally *tally) {
 }
 
 /* The whole block, on the host. */
-void check_block(const ResultView *view, uint64_t from, Tally *tally);
+GemmStatus check_block(const ResultView *view, uint64_t from, Tally *tally);
 
 /* The steps of k (one step of 16, or one k-tile of 32, 64 or 128) whose share is missing from, or counted twice in, all
  * `count` mismatches. Those without a_row and b_row explain nothing. */

@@ -30,9 +30,14 @@ struct Cublas {
 
 static const float one = 1, zero = 0;
 
-void find_function(void *library, void *function, const char *name) {
-    void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
+int find_functions(void *library, const LibraryFunction *list, int count) {
+    int found = 0;
+    for (int i = 0; i < count && library != NULL; i++) {
+        void *symbol = dlsym(library, list[i].name);
+        memcpy(list[i].pointer, &symbol, sizeof symbol); /* POSIX: an object pointer that holds a function's address */
+        found += symbol != NULL;
+    }
+    return found == count;
 }
 
 void *open_cuda_library(const char *name, char *why, size_t why_size) {
@@ -63,13 +68,12 @@ Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
         free(cublas);
         return NULL;
     }
-    find_function(cublas->library, &cublas->create, "cublasCreate_v2");
-    find_function(cublas->library, &cublas->destroy, "cublasDestroy_v2");
-    find_function(cublas->library, &cublas->set_stream, "cublasSetStream_v2");
-    find_function(cublas->library, &cublas->get_version, "cublasGetVersion_v2");
-    find_function(cublas->library, &cublas->gemm_ex, "cublasGemmEx");
-    int complete = cublas->create && cublas->destroy && cublas->set_stream && cublas->get_version && cublas->gemm_ex;
-    int error = complete ? cublas->create(&cublas->handle) : -1;
+    const LibraryFunction functions[] = {{"cublasCreate_v2", &cublas->create},
+                                         {"cublasDestroy_v2", &cublas->destroy},
+                                         {"cublasSetStream_v2", &cublas->set_stream},
+                                         {"cublasGetVersion_v2", &cublas->get_version},
+                                         {"cublasGemmEx", &cublas->gemm_ex}};
+    int error = find_functions(cublas->library, functions, 5) ? cublas->create(&cublas->handle) : -1;
     if (!error) {
         error = cublas->set_stream(cublas->handle, stream);
     }

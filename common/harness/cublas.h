@@ -20,9 +20,15 @@ typedef struct {
 GemmStatus cublas_launch(void *cublas_run);
 
 /* The newest version of a library of CUDA ("libcublas"), where the loader finds it or in the toolkit's usual place;
- * NULL, and one line in `why`. find_function() stores the address of a function of it, or NULL, where `function`
- * points. */
+ * NULL, and one line in `why`. */
 void *open_cuda_library(const char *name, char *why, size_t why_size);
-void find_function(void *library, void *function, const char *name);
+
+/* A function of a library, and the address of the pointer to it. find_functions() sets the pointers, to NULL where the
+ * library lacks the function, and returns whether it has all of them; without a library, NULL, it has none. */
+typedef struct {
+    const char *name;
+    void *pointer;
+} LibraryFunction;
+int find_functions(void *library, const LibraryFunction *list, int count);
 
 #endif

@@ -12,8 +12,7 @@ enum {
     SM_THREADS = 2048,
     SM_CTAS = 32,
     MAX_MEMBERS = 16,
-    MAP_COLUMNS = 100, /* of the picture of a wave */
-    SHOWN_TILES = 6,   /* of a CTA that takes several */
+    SHOWN_TILES = 6, /* of a CTA that takes several */
     TEXT = 160,
 };
 
@@ -72,11 +71,8 @@ static GemmStatus open_problem(Explanation *e, const DeviceInfo *device, Shape s
     DeviceInfo as_large = {.sm_count = device->sm_count, .shared_bytes = device->shared_bytes};
     GEMM_TRY(problem_open(&e->problem, model_backend(), &as_large, shape, 1));
     e->problem.beyond.tuning = tuning;
-    e->beyond = chapter_beyond(e->chapter);
-    e->beyond.devices = NULL;
-    e->alone = *e->chapter;
-    e->alone.beyond = &e->beyond;
-    GEMM_TRY(run_open(&e->run, &e->problem, &e->alone));
+    e->problem.one_device = 1;
+    GEMM_TRY(run_open(&e->run, &e->problem, e->chapter));
     GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
     e->gemm = e->run.gemm;
     e->a = e->problem.a.data;
@@ -453,17 +449,15 @@ static void print_products(const Explanation *e) {
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-/* Distinct tiles, tile rows and tile columns among the first tiles of the CTAs that ran. */
+/* Of the CTAs that ran: how many have a tile, and in how many tile rows and tile columns their first tiles are. */
 typedef struct {
     int ctas, rows, columns;
 } Wave;
 
-static Wave print_picture(const Explanation *e, int ctas, int bm, int bn, int draw) {
+static Wave first_wave(const Explanation *e, int ctas, int bm, int bn) {
     int tiles_m = ceil_div(e->gemm.m, bm), tiles_n = ceil_div(e->gemm.n, bn);
     uint8_t *touched = calloc((size_t)tiles_m + (size_t)tiles_n, 1), *row_of = touched, *column_of = touched + tiles_m;
-    uint8_t *picture = draw ? calloc((size_t)tiles_m * (size_t)tiles_n, 1) : NULL;
     Wave wave = {0, 0, 0};
-    int last = 0;
     for (int cta = 0; cta < ctas && touched; cta++) {
         TileFact tile = tile_of(e->seen, cta, 0);
         if (tile.a_last < tile.a_first || tile.b_last < tile.b_first || tile.a_first >= e->gemm.m ||
@@ -475,20 +469,8 @@ static Wave print_picture(const Explanation *e, int ctas, int bm, int bn, int dr
         wave.rows += !row_of[m];
         wave.columns += !column_of[n];
         row_of[m] = column_of[n] = 1;
-        last = m > last ? m : last;
-        if (picture) {
-            picture[(size_t)m * (size_t)tiles_n + (size_t)n] = 1;
-        }
-    }
-    for (int m = 0; picture && m <= last + 1 && m < tiles_m; m++) {
-        printf("           ");
-        for (int n = 0; n < tiles_n; n++) {
-            putchar(picture[(size_t)m * (size_t)tiles_n + (size_t)n] ? '#' : '.');
-        }
-        printf("%s\n", m == last + 1 && last + 2 < tiles_m ? "  and so on" : "");
     }
     free(touched);
-    free(picture);
     return wave;
 }
 
@@ -511,9 +493,8 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
         return GEMM_OK;
     }
     int tiles_m = ceil_div(g->m, bm), tiles_n = ceil_div(g->n, bn);
-    long long tiles = (long long)tiles_m * tiles_n;
     printf("tiles      %d x %d of C each: %d rows of tiles by %d columns, %lld in all\n", bm, bn, tiles_m, tiles_n,
-           tiles);
+           (long long)tiles_m * tiles_n);
     int own = 0;
     while (own < e->seen->tiles && tile_of(e->seen, 0, own).a_last >= 0) {
         own++;
@@ -530,11 +511,7 @@ static GemmStatus print_tiles(Explanation *e, int ctas_per_sm) {
            ctas == l->grid && own <= 1        ? "; all of them run at once"
            : g->sm_count == DEFAULT_MODEL_SMS ? "; --sms 132: as many as an H200 has"
                                               : "");
-    int draw = tiles_n <= MAP_COLUMNS && ctas < tiles && l->grid > 1;
-    if (draw) {
-        printf("           # is a tile of the first wave:\n");
-    }
-    Wave wave = print_picture(e, ctas, bm, bn, draw);
+    Wave wave = first_wave(e, ctas, bm, bn);
     double a_bytes = (double)bm * g->k * element_bytes(e), b_bytes = (double)bn * g->k * element_bytes(e);
     printf("           the first wave reads %d panel%s of A (%d rows) and %d of B (%d rows): %.1f MiB\n", wave.rows,
            wave.rows == 1 ? "" : "s", bm, wave.columns, bn, (wave.rows * a_bytes + wave.columns * b_bytes) / (1 << 20));

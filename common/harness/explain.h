@@ -13,8 +13,6 @@
 /* A chapter with a problem of its own in the model's memory. */
 typedef struct {
     const Chapter *chapter;
-    Chapter alone;        /* the same without its code for several devices, */
-    ChapterBeyond beyond; /* ... which the record has here */
     Problem problem;
     ChapterRun run;
     Gemm gemm;             /* the run's */

@@ -411,7 +411,6 @@ const Backend *gpu_backend(void) {
         .name = "gpu",
         .default_size = 8192,
         .is_model = 0,
-        .has_timer = 1,
         .open = gpu_open,
         .close = gpu_close,
         .allocate = gpu_allocate,

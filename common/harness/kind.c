@@ -26,7 +26,7 @@ OperandShape padded_rows(OperandId id, const char *name, DataType type, int rows
     return (OperandShape){id, name, type, 0, rows, columns, (columns + unit - 1) / unit * unit + pad};
 }
 
-void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source) {
+GemmStatus fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source) {
     size_t bytes = (size_t)type_bytes(shape->type), ld = (size_t)shape->ld;
     for (long long row = 0; row < shape->rows; row++) {
         for (int column = 0; column < shape->ld; column++) {
@@ -37,6 +37,7 @@ void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *sou
             memcpy((char *)matrix + ((size_t)row * ld + (size_t)column) * bytes, &bits, bytes);
         }
     }
+    return GEMM_OK;
 }
 
 static double source_value(const DataSource *source, OperandId id, DataType type, uint64_t index) {
@@ -82,8 +83,6 @@ int kind_max_exact_k(Kind kind) {
     return k > 0 ? k : INT_MAX;
 }
 
-double accumulation_eps(int k) { return roundings_of(k); }
-
 double kind_eps(Kind kind, int k) { return kind_record(kind)->eps(k); }
 
 /* Columns of C and steps of k that are worked on at a time: B's part, as doubles, stays in the L2 cache, and the
@@ -123,11 +122,10 @@ static inline __attribute__((always_inline)) void reference_sums(const double *a
     }
 }
 
-void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude) {
+GemmStatus reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude) {
     const KindRecord *kind = kind_record(part->kind);
     if (kind->reference) {
-        kind->reference(part, expected, magnitude);
-        return;
+        return kind->reference(part, expected, magnitude);
     }
     double a[REFERENCE_STEPS], sum[REFERENCE_COLUMNS], size[REFERENCE_COLUMNS];
     const Gemm *gemm = &part->gemm;
@@ -158,6 +156,7 @@ void reference_part_on_host(const ReferencePart *part, double *expected, float *
             }
         }
     }
+    return GEMM_OK;
 }
 
 /* ---- the records ------------------------------------------------------------------------------------------------- */

@@ -209,8 +209,25 @@ HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, doub
     *magnitude = (float)size;
 }
 
-/* See accumulation_eps(). */
-HOST_DEVICE double roundings_of(int k) {
+/* Bound, of KIND_BF16, on |fp32 sum - exact sum| / sum|a||b| for K products:
+ *
+ *     eps(K) = 2^-23 * min(K, 16 + 4 sqrt(K))
+ *
+ * Products of two bf16 are exact in fp32, so only the additions round. An addition that rounds to nearest is off by up
+ * to 2^-24 of its result; one that truncates, as tensor cores do, and that first aligns its terms to the largest one,
+ * by up to 2^-23 of it. No order of K such additions can exceed K * 2^-23 * sum|a||b| (Higham, Accuracy and Stability
+ * of Numerical Algorithms, 4.2): that is the bound while K <= 32 or so. For long sums it is far too wide, since
+ * roundings rarely all point the same way: with independent ones of mean zero the error passes lambda * sqrt(K) *
+ * 2^-24 * sum|a||b| with probability 2 exp(-lambda^2 / 2) at most (Higham and Mary 2019). 4 sqrt(K) * 2^-23 is lambda
+ * = 8: less than one in 10^13 elements. Truncation has a mean, half a step of the running sum; in steps of k16 it adds
+ * up to K/16 * 2^-24 * |running sum|, which stays below this bound to K = 16384 if all terms have one sign and for any
+ * K if the sum walks randomly. The 16 covers the alignment inside the first steps.
+ *
+ * How tight that is: at K = 8192 with normal data sum|a||b| is 5200 and eps allows 0.24, next to the 2^-8 |ref| of the
+ * last rounding (0.28 on average). A k-tile of 64 left out moves an element by 8 (standard deviation), a k16 step by 4,
+ * one product by 1: that makes 95 %, 90 % and 44 % of the elements wrong, and one wrong element is enough. What a right
+ * kernel uses of the allowance is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002 for FMAs. */
+HOST_DEVICE double accumulation_eps(int k) {
     double roundings = 16 + 4 * sqrt((double)k);
     return 0x1p-23 * (k < roundings ? k : roundings);
 }
@@ -241,7 +258,7 @@ typedef struct {
     int (*fits)(const Shape *shape, char *message); /* 0, and a sentence in message[OPTIONS_MESSAGE_SIZE] */
     void (*sizes)(const Shape *shape, Gemm *gemm, int *columns_a, int *columns_b); /* sets m and n of `gemm`, too */
     double (*flop)(const Shape *shape, const Gemm *gemm);
-    void (*reference)(const ReferencePart *part, double *expected, float *magnitude);
+    GemmStatus (*reference)(const ReferencePart *part, double *expected, float *magnitude);
     GemmStatus (*reference_on_gpu)(const ReferencePart *part, double *expected, float *magnitude, Stream stream);
     /* A second result: its buffers, what they hold before a launch, and the check. */
     GemmStatus (*open)(struct Problem *problem);
@@ -277,7 +294,7 @@ Heads kind_heads(const Shape *shape);
 int kind_row_unit(Kind kind);
 
 /* Fills a matrix in host memory. */
-void fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source);
+GemmStatus fill_on_host(void *matrix, const OperandShape *shape, const DataSource *source);
 
 /* The value of A[row][k], or of B[column][k], with its scale, only from the source. */
 double source_a(const DataSource *source, const Gemm *gemm, int row, int k);
@@ -296,26 +313,6 @@ void expert_rows(uint64_t seed, int m, int experts, int *first_row);
  * below 2^24 up to that k. KIND_BIAS_GELU is exact in nothing but the sum. */
 int kind_is_exact(Kind kind, DataKind data);
 int kind_max_exact_k(Kind kind);
-
-/* Bound, of KIND_BF16, on |fp32 sum - exact sum| / sum|a||b| for K products:
- *
- *     eps(K) = 2^-23 * min(K, 16 + 4 sqrt(K))
- *
- * Products of two bf16 are exact in fp32, so only the additions round. An addition that rounds to nearest is off by up
- * to 2^-24 of its result; one that truncates, as tensor cores do, and that first aligns its terms to the largest one,
- * by up to 2^-23 of it. No order of K such additions can exceed K * 2^-23 * sum|a||b| (Higham, Accuracy and Stability
- * of Numerical Algorithms, 4.2): that is the bound while K <= 32 or so. For long sums it is far too wide, since
- * roundings rarely all point the same way: with independent ones of mean zero the error passes lambda * sqrt(K) *
- * 2^-24 * sum|a||b| with probability 2 exp(-lambda^2 / 2) at most (Higham and Mary 2019). 4 sqrt(K) * 2^-23 is lambda
- * = 8: less than one in 10^13 elements. Truncation has a mean, half a step of the running sum; in steps of k16 it adds
- * up to K/16 * 2^-24 * |running sum|, which stays below this bound to K = 16384 if all terms have one sign and for any
- * K if the sum walks randomly. The 16 covers the alignment inside the first steps.
- *
- * How tight that is: at K = 8192 with normal data sum|a||b| is 5200 and eps allows 0.24, next to the 2^-8 |ref| of the
- * last rounding (0.28 on average). A k-tile of 64 left out moves an element by 8 (standard deviation), a k16 step by 4,
- * one product by 1: that makes 95 %, 90 % and 44 % of the elements wrong, and one wrong element is enough. What a right
- * kernel uses of the allowance is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002 for FMAs. */
-double accumulation_eps(int k);
 
 /* The bound on |C before its last rounding - what it should be| as a share of the magnitude that reference_end()
  * gives.
@@ -344,6 +341,6 @@ double accumulation_eps(int k);
 double kind_eps(Kind kind, int k);
 
 /* The part of the problem on the host, into its rows of expected [m][n] and magnitude [m][n]. */
-void reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude);
+GemmStatus reference_part_on_host(const ReferencePart *part, double *expected, float *magnitude);
 
 #endif

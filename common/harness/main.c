@@ -460,7 +460,7 @@ static GemmStatus refuse_options(const Options *options, const Stage *stage) {
     if (choice) {
         return gemm_fails(NULL, GEMM_USAGE, "%s: %s does not have that choice", choice, chapter->name);
     }
-    if (!stage->backend->has_timer && options->bench == CHOICE_YES) {
+    if (stage->backend->is_model && options->bench == CHOICE_YES) {
         return gemm_fails(NULL, GEMM_USAGE, "--bench: only a GPU can be timed, and this runs on the CPU model");
     }
     if (options->count && !stage->backend->is_model) {
@@ -486,7 +486,7 @@ static GemmStatus refuse_options(const Options *options, const Stage *stage) {
 }
 
 static GemmStatus run_on(const Options *options, Stage *stage) {
-    int timed = stage->backend->has_timer && options->bench != CHOICE_NO && !options_trace(options);
+    int timed = !stage->backend->is_model && options->bench != CHOICE_NO && !options_trace(options);
     Shape shape = shape_of(options, stage, timed);
     char message[OPTIONS_MESSAGE_SIZE];
     GEMM_TRY(refuse_options(options, stage));

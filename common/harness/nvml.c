@@ -51,15 +51,16 @@ Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
         free(nvml);
         return NULL;
     }
-    find_function(nvml->library, &nvml->init, "nvmlInit_v2");
-    find_function(nvml->library, &nvml->shutdown, "nvmlShutdown");
-    find_function(nvml->library, &nvml->handle_by_pci, "nvmlDeviceGetHandleByPciBusId_v2");
-    find_function(nvml->library, &nvml->driver_version, "nvmlSystemGetDriverVersion");
-    find_function(nvml->library, &nvml->clock, "nvmlDeviceGetClockInfo");
-    find_function(nvml->library, &nvml->max_clock, "nvmlDeviceGetMaxClockInfo");
-    find_function(nvml->library, &nvml->power, "nvmlDeviceGetPowerUsage");
-    find_function(nvml->library, &nvml->energy, "nvmlDeviceGetTotalEnergyConsumption");
-    find_function(nvml->library, &nvml->fields, "nvmlDeviceGetFieldValues");
+    const LibraryFunction functions[] = {{"nvmlInit_v2", &nvml->init},
+                                         {"nvmlShutdown", &nvml->shutdown},
+                                         {"nvmlDeviceGetHandleByPciBusId_v2", &nvml->handle_by_pci},
+                                         {"nvmlSystemGetDriverVersion", &nvml->driver_version},
+                                         {"nvmlDeviceGetClockInfo", &nvml->clock},
+                                         {"nvmlDeviceGetMaxClockInfo", &nvml->max_clock},
+                                         {"nvmlDeviceGetPowerUsage", &nvml->power},
+                                         {"nvmlDeviceGetTotalEnergyConsumption", &nvml->energy},
+                                         {"nvmlDeviceGetFieldValues", &nvml->fields}};
+    find_functions(nvml->library, functions, 9);
     int error = nvml->init && nvml->shutdown && nvml->handle_by_pci ? nvml->init() : -1;
     if (error) {
         snprintf(why, why_size, "libnvidia-ml.so.1 does not start (%d)", error);

@@ -125,7 +125,7 @@ static GemmStatus open_operands(Problem *problem) {
         if (o->on_host) {
             GEMM_TRY(allocate_on_host(host_copy_of(problem, o->id), bytes, o->name));
         } else if (backend->is_model) {
-            backend->name_rows(buffer->data, o->name, 0, (int)o->rows, o->ld, type_bytes(o->type));
+            model_describe_rows(buffer->data, o->name, 0, (int)o->rows, o->ld, type_bytes(o->type));
         }
     }
     const KindRecord *kind = kind_record(problem->shape.kind);
@@ -177,7 +177,7 @@ GemmStatus problem_open(Problem *problem, const Backend *backend, const DeviceIn
     view->expected = (const double *)problem->expected.data;
     view->magnitude = (const float *)problem->magnitude.data;
     if (backend->is_model) {
-        backend->name_rows(gemm->c, kind_record(shape.kind)->sizes ? "O" : "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
+        model_describe_rows(gemm->c, kind_record(shape.kind)->sizes ? "O" : "C", 0, gemm->m, gemm->ldc, sizeof(bf16));
     }
     return GEMM_OK;
 }
@@ -342,8 +342,8 @@ static GemmStatus prepare_one(ChapterRun *run) {
     status =
         status == GEMM_OK ? run->problem->backend->copy_in(run->prepared.data, packed, run->prepared.bytes) : status;
     if (status == GEMM_OK) {
-        if (run->problem->backend->constant) {
-            run->problem->backend->constant(run->prepared.data);
+        if (run->problem->backend->is_model) {
+            model_global_constant(run->prepared.data);
         }
         run->beyond.prepared = run->prepared.data;
         run->prepared_for = run->problem->fills;
@@ -385,7 +385,7 @@ static GemmStatus allocate_run(ChapterRun *run) {
     size_t bytes = more.prepared_bytes ? more.prepared_bytes(&run->gemm) : 0;
     run->gemm.workspace = run->workspace.data;
     GEMM_TRY(backend->allocate(&run->prepared, bytes, "prepared"));
-    if (backend->is_model && more.devices) {
+    if (backend->is_model && more.devices && !run->problem->one_device) {
         run->on = more.devices;
         return run->on->open(run);
     }

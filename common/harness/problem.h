@@ -15,7 +15,8 @@ typedef struct Problem {
     ResultView view;   /* of the block that holds C; expected and magnitude are of the data last filled in */
     DataKind data;
     uint64_t seed;
-    int fills; /* calls of problem_fill() */
+    int fills;      /* calls of problem_fill() */
+    int one_device; /* a chapter's own code for several is not used */
     Buffer a, b, bias, scale_a, scale_b, first_row, v, block, expected, magnitude;
     Buffer lse, expected_lse;    /* the second result of a kind that has one */
     void *host_b, *host_scale_b; /* what a chapter sees in host memory; NULL: nothing */

@@ -62,21 +62,19 @@ struct CublasLt {
 };
 
 static int lt_find_all(CublasLt *lt) {
-    find_function(lt->library, &lt->create, "cublasLtCreate");
-    find_function(lt->library, &lt->destroy, "cublasLtDestroy");
-    find_function(lt->library, &lt->operation_create, "cublasLtMatmulDescCreate");
-    find_function(lt->library, &lt->operation_destroy, "cublasLtMatmulDescDestroy");
-    find_function(lt->library, &lt->operation_set, "cublasLtMatmulDescSetAttribute");
-    find_function(lt->library, &lt->layout_create, "cublasLtMatrixLayoutCreate");
-    find_function(lt->library, &lt->layout_destroy, "cublasLtMatrixLayoutDestroy");
-    find_function(lt->library, &lt->preference_create, "cublasLtMatmulPreferenceCreate");
-    find_function(lt->library, &lt->preference_destroy, "cublasLtMatmulPreferenceDestroy");
-    find_function(lt->library, &lt->preference_set, "cublasLtMatmulPreferenceSetAttribute");
-    find_function(lt->library, &lt->heuristic, "cublasLtMatmulAlgoGetHeuristic");
-    find_function(lt->library, &lt->matmul, "cublasLtMatmul");
-    return lt->create && lt->destroy && lt->operation_create && lt->operation_destroy && lt->operation_set &&
-           lt->layout_create && lt->layout_destroy && lt->preference_create && lt->preference_destroy &&
-           lt->preference_set && lt->heuristic && lt->matmul;
+    const LibraryFunction functions[] = {{"cublasLtCreate", &lt->create},
+                                         {"cublasLtDestroy", &lt->destroy},
+                                         {"cublasLtMatmulDescCreate", &lt->operation_create},
+                                         {"cublasLtMatmulDescDestroy", &lt->operation_destroy},
+                                         {"cublasLtMatmulDescSetAttribute", &lt->operation_set},
+                                         {"cublasLtMatrixLayoutCreate", &lt->layout_create},
+                                         {"cublasLtMatrixLayoutDestroy", &lt->layout_destroy},
+                                         {"cublasLtMatmulPreferenceCreate", &lt->preference_create},
+                                         {"cublasLtMatmulPreferenceDestroy", &lt->preference_destroy},
+                                         {"cublasLtMatmulPreferenceSetAttribute", &lt->preference_set},
+                                         {"cublasLtMatmulAlgoGetHeuristic", &lt->heuristic},
+                                         {"cublasLtMatmul", &lt->matmul}};
+    return find_functions(lt->library, functions, 12);
 }
 
 /* It reads the scales where they lie. */

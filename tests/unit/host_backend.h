@@ -7,7 +7,6 @@
 #define model_global_alloc host_global_alloc
 #define model_global_free host_global_free
 #define model_reports host_reports
-#define model_describe_rows host_describe_rows
 #define model_shutdown host_shutdown
 #include "harness/backend_model.c"
 #include "harness/problem.h"
@@ -23,9 +22,6 @@ void *host_global_alloc(size_t bytes, const char *name) {
 void host_global_free(void *p) { free(p); }
 int host_reports(void) { return reports; }
 void host_shutdown(void) {}
-void host_describe_rows(const void *base, const char *name, int first_row, int rows, int ld, int element_bytes) {
-    (void)base, (void)name, (void)first_row, (void)rows, (void)ld, (void)element_bytes;
-}
 
 /* Both end a program that cannot go on. */
 static inline DeviceInfo open_host(void) {
