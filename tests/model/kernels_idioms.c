@@ -1,11 +1,10 @@
-/* kernels_idioms.c - rings and turns as other projects write them, all right, each of them in several shapes; and what
- * goes wrong in them. A producer warp fills stages with numbers of a vector, consumer warps add them up.
+/* kernels_idioms.c - rings and turns as other projects write them, all right, each of them in several shapes. A producer
+ * warp fills stages with numbers of a vector, consumer warps add them up.
  *
  * A program is a line of a table: who fills a stage and how, how threads wait and how they release, what keeps the
  * parity. CUTLASS: a state of index and phase, one arrival for each consumer warp or thread, a peek before the wait.
  * DeepGEMM: parities from the number of the k-tile. FlashAttention: turns by named barriers. Triton and tilelang: loops
- * over test_wait, cp.async that arrives.
- * ThunderKittens: one elected lane for a warp. */
+ * over test_wait, cp.async that arrives. ThunderKittens: one elected lane for a warp. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/barrier.h"
@@ -20,33 +19,16 @@
 enum { MOST_STAGES = 4, MOST_CONSUMERS = 2, WORDS = 64, TILES = 7 };
 
 typedef enum { BY_BULK, BY_BULK_ELECTED, BY_CP_ASYNC, BY_STORES } Fill;
-typedef enum {
-    BY_WAIT,
-    BY_TEST,
-    BY_TRY,
-    BY_PEEK,
-    BY_ONE_LANE
-} Ask; /* a peek: once, then a wait; one lane: and __syncwarp() */
+/* A peek: once, then a wait; one lane: and __syncwarp(). */
+typedef enum { BY_WAIT, BY_TEST, BY_TRY, BY_PEEK, BY_ONE_LANE } Ask;
 typedef enum { EACH_THREAD, LANE_0, ELECTED, BY_COUNT } Release;
 typedef enum { BY_STATE, BY_NUMBER } Parity;
-typedef enum {
-    NOTHING,
-    NO_WAIT_FOR_EMPTY,
-    RELEASED_BEFORE_IT_IS_READ,
-    NO_SYNCWARP_BEFORE_RELEASE,
-    ASKS_TWICE_FOR_FULL,
-    ASKS_9_TIMES_FOR_EMPTY,
-    PARITY_NEVER_FLIPS,
-    ONE_ARRIVAL_TOO_MANY,
-} Fault;
-
 typedef struct {
     Fill fill;
     Ask ask;
     Release release;
     Parity parity;
     int stages, consumers, tiles, rounds, turns;
-    Fault fault;
 } Form;
 
 typedef struct {
@@ -66,12 +48,7 @@ typedef struct {
     uint32_t phase;
 } State;
 
-DEVICE void wait_for(MBarrier *bar, uint32_t parity, Ask ask, int most) {
-    if (most > 0) {
-        for (int i = 0; i < most && !mbarrier_test_wait_parity(bar, parity); i++) {
-        }
-        return;
-    }
+DEVICE void wait_for(MBarrier *bar, uint32_t parity, Ask ask) {
     switch (ask) {
     case BY_TEST:
         while (!mbarrier_test_wait_parity(bar, parity)) {
@@ -97,9 +74,7 @@ DEVICE void wait_for(MBarrier *bar, uint32_t parity, Ask ask, int most) {
 }
 
 DEVICE uint32_t parity_of(const Form *f, State state, int number) {
-    return f->fault == PARITY_NEVER_FLIPS ? 0
-           : f->parity == BY_NUMBER       ? (uint32_t)(number / f->stages) & 1
-                                          : state.phase;
+    return f->parity == BY_NUMBER ? (uint32_t)(number / f->stages) & 1 : state.phase;
 }
 
 DEVICE State next(State state, int stages) {
@@ -142,10 +117,7 @@ DEVICE void producer(Shared *s, const Params *p, int leads) {
     const Form *f = &p->form;
     State state = {0, 1};
     for (int i = 0; i < f->tiles * f->rounds; i++) {
-        uint32_t parity = parity_of(f, (State){state.stage, state.phase ^ 1}, i) ^ 1;
-        if (f->fault != NO_WAIT_FOR_EMPTY) {
-            wait_for(&s->empty[state.stage], parity, f->ask, f->fault == ASKS_9_TIMES_FOR_EMPTY ? 9 : 0);
-        }
+        wait_for(&s->empty[state.stage], parity_of(f, (State){state.stage, state.phase ^ 1}, i) ^ 1, f->ask);
         fill(s, p, state.stage, i % f->tiles, leads);
         state = next(state, f->stages);
     }
@@ -160,9 +132,7 @@ DEVICE void release(Shared *s, const Form *f, int stage) {
         mbarrier_arrive(empty);
         return;
     }
-    if (f->fault != NO_SYNCWARP_BEFORE_RELEASE) {
-        __syncwarp();
-    }
+    __syncwarp();
     if (f->release == ELECTED ? elect_one() : threadIdx.x % 32 == 0) {
         mbarrier_arrive_count(empty, f->release == BY_COUNT ? 32 : 1);
     }
@@ -176,19 +146,11 @@ DEVICE void consumer(Shared *s, const Params *p, int which) {
         if (f->turns && f->consumers == 2) { /* consumer 0 begins: 1 passes on to it at first */
             named_barrier_sync(2 + which, 64);
         }
-        wait_for(&s->full[state.stage], parity_of(f, state, i), f->ask, f->fault == ASKS_TWICE_FOR_FULL ? 2 : 0);
-        if (f->fault == RELEASED_BEFORE_IT_IS_READ) {
-            release(s, f, state.stage);
-        }
+        wait_for(&s->full[state.stage], parity_of(f, state, i), f->ask);
         for (int word = lane + which * 32; word < WORDS; word += 32 * f->consumers) {
             sum += s->stage[state.stage][word];
         }
-        if (f->fault != RELEASED_BEFORE_IT_IS_READ) {
-            release(s, f, state.stage);
-        }
-        if (f->fault == ONE_ARRIVAL_TOO_MANY && lane == 0 && i == 0) {
-            mbarrier_arrive(&s->empty[state.stage]);
-        }
+        release(s, f, state.stage);
         if (f->turns && f->consumers == 2 && !(which == 1 && i + 1 == f->tiles * f->rounds)) {
             named_barrier_arrive(3 - which, 64);
         }
@@ -230,17 +192,16 @@ static __global__ void idioms_kernel(const __grid_constant__ Params p) {
 }
 KERNEL_ENTRY(idioms_kernel, Params);
 
-#define FORM(name, rule, ...)                      \
+#define FORM(name, ...)                            \
     static const Form form_##name = {__VA_ARGS__}; \
-    CASE_OF(run, name, rule, &form_##name)
+    CASE_OF(run, name, NULL, &form_##name)
 /* The same program in five shapes: stages, consumers, tiles, rounds of tiles, turns. */
-#define SHAPES(name, rule, fill, ask, release, parity, fault)               \
-    FORM(name##_1, rule, fill, ask, release, parity, 1, 1, 3, 1, 0, fault); \
-    FORM(name##_2, rule, fill, ask, release, parity, 2, 2, 5, 1, 0, fault); \
-    FORM(name##_3, rule, fill, ask, release, parity, 3, 1, 7, 1, 0, fault); \
-    FORM(name##_4, rule, fill, ask, release, parity, 4, 2, 3, 3, 0, fault); \
-    FORM(name##_5, rule, fill, ask, release, parity, 3, 2, 5, 2, 1, fault)
-#define RIGHT_SHAPES(name, ...) SHAPES(RIGHT_##name, NULL, __VA_ARGS__, NOTHING)
+#define RIGHT_SHAPES(name, ...)                         \
+    FORM(RIGHT_##name##_1, __VA_ARGS__, 1, 1, 3, 1, 0); \
+    FORM(RIGHT_##name##_2, __VA_ARGS__, 2, 2, 5, 1, 0); \
+    FORM(RIGHT_##name##_3, __VA_ARGS__, 3, 1, 7, 1, 0); \
+    FORM(RIGHT_##name##_4, __VA_ARGS__, 4, 2, 3, 3, 0); \
+    FORM(RIGHT_##name##_5, __VA_ARGS__, 3, 2, 5, 2, 1)
 
 /* clang-format off */
 RIGHT_SHAPES(CUTLASS_TMA, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE);
@@ -263,16 +224,6 @@ RIGHT_SHAPES(KITTENS, BY_BULK, BY_ONE_LANE, LANE_0, BY_STATE);
 RIGHT_SHAPES(KITTENS_ELECTED, BY_BULK_ELECTED, BY_ONE_LANE, ELECTED, BY_STATE);
 RIGHT_SHAPES(KITTENS_STORES, BY_STORES, BY_ONE_LANE, LANE_0, BY_STATE);
 RIGHT_SHAPES(CUDA_BARRIER, BY_STORES, BY_TRY, EACH_THREAD, BY_STATE);
-
-#define ANY "*" /* some rule */
-SHAPES(OVERWRITES, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, NO_WAIT_FOR_EMPTY);
-SHAPES(RELEASES_EARLY, ANY, BY_BULK, BY_TRY, EACH_THREAD, BY_NUMBER, RELEASED_BEFORE_IT_IS_READ);
-SHAPES(RELEASES_FOR_OTHERS, ANY, BY_STORES, BY_WAIT, LANE_0, BY_STATE, NO_SYNCWARP_BEFORE_RELEASE);
-SHAPES(ASKS_TWICE, ANY, BY_BULK, BY_WAIT, EACH_THREAD, BY_STATE, ASKS_TWICE_FOR_FULL);
-SHAPES(ASKS_TWICE_STORES, ANY, BY_STORES, BY_WAIT, EACH_THREAD, BY_STATE, ASKS_TWICE_FOR_FULL);
-SHAPES(ASKS_9_TIMES, ANY, BY_STORES, BY_WAIT, LANE_0, BY_STATE, ASKS_9_TIMES_FOR_EMPTY);
-SHAPES(SAME_PARITY, ANY, BY_BULK, BY_WAIT, LANE_0, BY_NUMBER, PARITY_NEVER_FLIPS);
-SHAPES(ONE_TOO_MANY, ANY, BY_BULK, BY_WAIT, LANE_0, BY_STATE, ONE_ARRIVAL_TOO_MANY);
 /* clang-format on */
 
 static int run(const Case *c) {
