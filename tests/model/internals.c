@@ -18,19 +18,6 @@
 GemmStatus model_launch(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
                         int overlap, const void *params, const void *stream, GemmError *error);
 
-/* The text of a file that has been written; to be freed. The file is closed. */
-static char *text_of(FILE *file) {
-    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
-    char *text = calloc(1, (size_t)length + 1);
-    rewind(file);
-    if (text == NULL || fread(text, 1, (size_t)length, file) != (size_t)length) {
-        printf("Bail out! the output was not read\n");
-        exit(1);
-    }
-    fclose(file);
-    return text;
-}
-
 /* Runs a case with stdout (1) or stderr (2) in a file; the text, to be freed. */
 static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     FILE *file = tmpfile();
@@ -44,7 +31,15 @@ static char *output_of(const Case *c, const ModelOptions *options, int stream) {
     fflush(stdout);
     dup2(saved, stream);
     close(saved);
-    return text_of(file);
+    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+    char *text = calloc(1, (size_t)length + 1);
+    rewind(file);
+    if (text == NULL || fread(text, 1, (size_t)length, file) != (size_t)length) {
+        printf("Bail out! the output was not read\n");
+        exit(1);
+    }
+    fclose(file);
+    return text;
 }
 
 /* Is this among what has not been reached? */
@@ -121,61 +116,6 @@ static void test_replay(void) {
     text = output_of(find_case("idioms RIGHT_CUTLASS_PEEK_2"), &options, 1);
     contains(text, "asked, parity 0: no ", "--barriers shows a question that was answered with no");
     contains(text, "asked, parity 0: yes ", "... and with yes");
-    free(text);
-}
-
-/* What the case writes to the file of ModelOptions.journal; to be freed. */
-static char *journal_of(const char *name) {
-    char path[] = "/tmp/journal_XXXXXX";
-    FILE *file = fdopen(mkstemp(path), "r");
-    ModelOptions options = {.journal = path, .quiet = 1};
-    if (file == NULL) {
-        printf("Bail out! no temporary file\n");
-        exit(1);
-    }
-    run_case(find_case(name), &options);
-    unlink(path);
-    return text_of(file);
-}
-
-/* Are all lines objects, and do they go forward? */
-static int is_a_journal(const char *text) {
-    unsigned long long step, before = 0;
-    int lines = 0;
-    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1, lines++) {
-        size_t length = strcspn(line, "\n");
-        if (line[length] != '\n' || line[length - 1] != '}' || sscanf(line, "{\"step\":%llu,\"what\":\"", &step) != 1 ||
-            step < before) {
-            return 0;
-        }
-        before = step;
-    }
-    return lines > 10;
-}
-
-static void test_journal(void) {
-    char *text = journal_of("ring RIGHT");
-    ok(is_a_journal(text), "the journal is lines of JSON, in the order of steps");
-    contains(text,
-             "\"what\":\"announce\",\"cta\":0,\"thread\":256,\"amount\":24576,\"barrier\":\"full[0]\",\"phase\":0,"
-             "\"expected\":1,\"pending\":0,\"tx\":24576,",
-             "... has the state of a barrier after it has changed");
-    contains(text,
-             "\"what\":\"phase\",\"cta\":0,\"barrier\":\"full[1]\",\"phase\":2,\"expected\":1,\"pending\":1,\"tx\":0",
-             "... and that of the next phase when one is over");
-    contains(text, "\"what\":\"wait\"", "... waits");
-    contains(text, "kernels_ring.c:", "... and places");
-    ok(strstr(text, "\"what\":\"report\"") == NULL, "... and no report of what is right");
-    free(text);
-    static const char *const names[] = {"idioms RIGHT_CUTLASS_PEEK_2", "roles RIGHT_FRAGMENTS", "peer RIGHT_OF_PAIRS"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        text = journal_of(names[i]);
-        ok(is_a_journal(text), "a journal of %s", names[i]);
-        free(text);
-    }
-    text = journal_of("ring EMPTY_PARITY");
-    contains(text, "\"what\":\"report\",\"rule\":\"DEADLOCK\",\"text\":\"model: DEADLOCK: ",
-             "the journal has what the model reports");
     free(text);
 }
 
@@ -474,7 +414,6 @@ int main(void) {
     test_unreached();
     test_depends();
     test_replay();
-    test_journal();
     test_reports();
     test_printing();
     test_places();
