@@ -1,5 +1,4 @@
-/* The kinds of problem: e4m3 by its bits; operands that are what kind.h says; a chapter that packs its weights; and a
- * tolerance that a right result passes, with the sums of 14 bits that tensor cores make of e4m3, and a wrong one does
+/* The kinds of problem: e4m3 by its bits; operands that are what kind.h says; and a tolerance that a right result passes, with the sums of 14 bits that tensor cores make of e4m3, and a wrong one does
  * not. The reference itself: backend_checks.h. */
 #include "host_backend.h"
 
@@ -69,62 +68,6 @@ static void term(const Problem *c, int row, int column, int k, int scale_k, doub
         *product = (double)e4m3_value(w->a[row * g->lda + k]) * w->weights[weight_row * g->k + k];
         *scale = (double)bf16_value(w->scale_b[weight_row * ((g->k + 127) / 128) + scale_k / 128]);
     }
-}
-
-/* ---- a chapter that packs its weights, by the formula ---- */
-
-static const Problem *current; /* what is launched */
-static int packings, pack_fails;
-
-static size_t packed_bytes(const Gemm *p) { return (size_t)((const W4a8 *)p->beyond->operands)->experts * p->n * p->k; }
-static GemmStatus pack(const Gemm *p, void *out, GemmError *error) {
-    (void)error;
-    packings++;
-    memcpy(out, ((const W4a8 *)p->beyond->operands)->weights, packed_bytes(p));
-    return pack_fails ? GEMM_USAGE : GEMM_OK;
-}
-
-static GemmStatus launch(const Gemm *p, GemmError *error) {
-    (void)error;
-    if (memcmp(p->beyond->prepared, current->operands.w4a8.weights, packed_bytes(p)) != 0) {
-        return GEMM_DEVICE;
-    }
-    for (int row = 0; row < p->m; row++) {
-        for (int column = 0; column < p->n; column++) {
-            double sum = 0, product, scale;
-            for (int k = 0; k < p->k; k++) {
-                term(current, row, column, k, k, &product, &scale);
-                sum += product * scale;
-            }
-            p->c[row * p->ldc + column] = round_to_bf16(sum * (double)current->operands.w4a8.scale_a[row]);
-        }
-    }
-    return GEMM_OK;
-}
-
-static void packs_once_for_each_fill(void) {
-    Problem p;
-    ChapterRun run;
-    Tally tally;
-    ChapterBeyond more = {.kind = KIND_W4A8, .prepared_bytes = packed_bytes, .prepare = pack};
-    Chapter chapter = {.name = "packs", .launch = launch, .beyond = &more};
-    open_case(&p, KIND_W4A8, 33, 140, 145, 3, DATA_NORMAL);
-    is_int(run_open(&run, &p, &chapter), GEMM_OK, "a chapter that packs");
-    current = &p;
-    for (DataKind data = 0; data < DATA_KINDS; data++) {
-        problem_fill(&p, data);
-        for (int again = 0; again < 2; again++) {
-            ok(run_checked(&run, &tally) == GEMM_OK && tally_is_right(&tally), "right with %s", data_names[data]);
-        }
-    }
-    is_int(packings, DATA_KINDS, "packed once for each fill");
-    pack_fails = 1;
-    problem_fill(&p, DATA_NORMAL);
-    is_int(run_checked(&run, &tally), GEMM_USAGE, "packing that fails is told");
-    run_close(&run);
-    more.kind = KIND_BF16;
-    is_int(run_open(&run, &p, &chapter), GEMM_USAGE, "a chapter of another kind is refused");
-    problem_close(&p);
 }
 
 /* ---- sums of 14 bits ---- */
@@ -359,7 +302,6 @@ int main(void) {
             operands_are_as_said(kind, data);
         }
     }
-    packs_once_for_each_fill();
     static const int depths[] = {32, 100, 128, 333, 1024, 8192};
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         tolerance_of_14_bits(KIND_FP8, depths[i]);

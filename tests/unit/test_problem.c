@@ -13,16 +13,17 @@ typedef enum {
     WRITES_BEHIND_ROWS,
     LEAVES_WORKSPACE,
     FAILS_TO_LAUNCH,
+    FAILS_TO_PACK,
     REPORTS_A_BUG,
 } Fault;
 
 static Fault fault;
-static int launches;
+static int launches, packings;
 
 static GemmStatus launch(const Gemm *p, GemmError *error) {
     (void)error;
     launches++;
-    if (fault == FAILS_TO_LAUNCH) {
+    if (fault == FAILS_TO_LAUNCH || *(const bf16 *)p->beyond->prepared != p->b[1]) {
         return GEMM_DEVICE;
     }
     int k_end = fault == READS_PADDING ? p->k + 1 : p->k;
@@ -48,7 +49,21 @@ static size_t workspace_bytes(const Gemm *p) {
     return 100;
 }
 
-static const Chapter chapter = {.name = "plain C", .launch = launch, .workspace_bytes = workspace_bytes};
+/* It packs an element of B. */
+static size_t packed_bytes(const Gemm *p) {
+    (void)p;
+    return sizeof(bf16);
+}
+static GemmStatus pack(const Gemm *p, void *out, GemmError *error) {
+    (void)error;
+    packings++;
+    *(bf16 *)out = p->b[1];
+    return fault == FAILS_TO_PACK ? GEMM_USAGE : GEMM_OK;
+}
+
+static const ChapterBeyond more = {.kind = KIND_BF16, .prepared_bytes = packed_bytes, .prepare = pack};
+static const Chapter chapter = {
+    .name = "plain C", .launch = launch, .workspace_bytes = workspace_bytes, .beyond = &more};
 
 static Tally run_with(Problem *p, Fault wanted, GemmStatus expected, const char *name) {
     ChapterRun run;
@@ -83,8 +98,30 @@ static void judges_chapters(Problem *p) {
     tally = run_with(p, LEAVES_WORKSPACE, GEMM_OK, "one that does not clear its workspace runs");
     ok(!tally_is_right(&tally) && tally.workspace_left == 1, "and is refused");
     run_with(p, FAILS_TO_LAUNCH, GEMM_DEVICE, "a launch that fails is told");
+    run_with(p, FAILS_TO_PACK, GEMM_USAGE, "packing that fails is told");
     run_with(p, REPORTS_A_BUG, GEMM_MODEL_BUG, "a bug that the model reports is told");
     is_int(launches, 9, "each ran once");
+}
+
+static void packs_once_for_each_fill(Problem *p) {
+    ChapterRun run;
+    Tally tally;
+    ChapterBeyond other = more;
+    Chapter of_another_kind = chapter;
+    fault = NOTHING_WRONG;
+    is_int(run_open(&run, p, &chapter), GEMM_OK, "a chapter that packs");
+    packings = 0;
+    for (DataKind data = 0; data < DATA_KINDS; data++) {
+        problem_fill(p, data);
+        for (int again = 0; again < 2; again++) {
+            ok(run_checked(&run, &tally) == GEMM_OK && tally_is_right(&tally), "right with %s", data_names[data]);
+        }
+    }
+    is_int(packings, DATA_KINDS, "packed once for each fill");
+    run_close(&run);
+    other.kind = KIND_FP8;
+    of_another_kind.beyond = &other;
+    is_int(run_open(&run, p, &of_another_kind), GEMM_USAGE, "a chapter of another kind is refused");
 }
 
 static void sizes_are_weighed(const DeviceInfo *device) {
@@ -146,6 +183,7 @@ int main(void) {
     ok(problem_open(&p, backend, &device, (Shape){33, 20, 65, 8, KIND_BF16, 1, {0}}, 1) == GEMM_OK,
        "33 x 20 x 65 opens");
     judges_chapters(&p);
+    packs_once_for_each_fill(&p);
     problem_close(&p);
     problem_close(&p);
     ok(p.a.data == NULL, "closing twice does no harm");
