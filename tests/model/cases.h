@@ -40,14 +40,13 @@ extern const Case *const __start_cases[], *const __stop_cases[];
     __attribute__((used, section("cases"))) static const Case *const listed_##name = &case_##name
 #define RIGHT_CASE(name) CASE_OF(run, name, NULL, NULL)
 #define WRONG_CASE(name, rule) CASE_OF(run, name, #rule, NULL)
-/* Other rules are broken, too: this one is nearest to the cause, and the first to be reported. */
-#define FIRST_CASE(name, rule) CASE_OF(run, name, "^" #rule, NULL)
 /* Of a kernel in parts, each a function of type Part, which need not use everything that it is given. */
 #define PART_CASE(part, name, rule) \
     static Part part;               \
     CASE_OF(run, name, rule, part)
 #define RIGHT_IN(part, name) PART_CASE(part, name, NULL)
 #define WRONG_IN(part, name, rule) PART_CASE(part, name, #rule)
+/* Other rules are broken, too: this one is nearest to the cause, and the first to be reported. */
 #define FIRST_IN(part, name, rule) PART_CASE(part, name, "^" #rule)
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
