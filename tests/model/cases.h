@@ -21,8 +21,8 @@
 typedef struct Case Case;
 struct Case {
     const char *name;
-    /* What must be reported, with "^" first, with "?" in some schedules; NULL: nothing, and right numbers; "?": anything
-     * in some schedules; "# REASON": skipped. */
+    /* What must be reported, with "^" first, with "?" in some schedules; NULL: nothing, and right numbers;
+     * "# REASON": skipped. */
     const char *rule;
     int (*run)(const Case *c); /* 0: right numbers, 1: wrong ones, else the status of the launch */
     int bug;
@@ -87,6 +87,8 @@ void case_free(void); /* all of it */
 /* Launches on several devices are judged as parts of a chain. */
 static inline int is_chain(const Case *c) { return strncmp(c->name, "devices ", 8) == 0; }
 static inline int is_counted(const Case *c) { return strncmp(c->name, "count ", 6) == 0; }
+/* Some schedules alone show what is wrong. */
+static inline int is_for_explorer(const Case *c) { return strncmp(c->name, "schedule ", 9) == 0; }
 /* Of a case that has one: its rule's name. */
 static inline const char *rule_of(const Case *c) { return c->rule + (c->rule[0] == '^' || c->rule[0] == '?'); }
 /* By its name; ends the program if there is none. */

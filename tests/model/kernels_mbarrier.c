@@ -397,11 +397,11 @@ DEVICE void flags(Shared *s, const Params *p) {
 #undef CASE_LIST
 #define CASE_LIST "schedule"
 
-PART_CASE(counts, READ_THEN_ADDED, "?"); /* both CTAs may find that they are not the last */
-PART_CASE(votes, BALLOT_SPREADS, "?");
-PART_CASE(adds, COUNTED_BY_LOAD_AND_STORE, "?"); /* one may be lost */
-PART_CASE(adds, LOCK_IN_TWO_STEPS, "?");         /* both may have it */
-PART_CASE(stores, TWO_STORES, "?");              /* either may remain */
+PART_CASE(counts, READ_THEN_ADDED, NULL); /* both CTAs may find that they are not the last */
+PART_CASE(votes, BALLOT_SPREADS, NULL);
+PART_CASE(adds, COUNTED_BY_LOAD_AND_STORE, NULL); /* one may be lost */
+PART_CASE(adds, LOCK_IN_TWO_STEPS, NULL);         /* both may have it */
+PART_CASE(stores, TWO_STORES, NULL);              /* either may remain */
 
 DEVICE void counts(Shared *s, const Params *p) {
     int before = global_counter_read(p->flag);
@@ -473,7 +473,7 @@ static int run(const Case *c) {
     /* One warp where the run must have an order. */
     int threads = c->rule != NULL && (p.part == tokens || p.part == lives) ? 32 : THREADS;
     LaunchShape shape = {.grid = p.part == flags ? 2 : 1, .block = threads, .shared_bytes = sizeof(Shared)};
-    if (c->bug >= READ_THEN_ADDED) {
+    if (is_for_explorer(c)) {
         shape.grid = c->bug == BALLOT_SPREADS ? 1 : CTAS;
         shape.block = c->bug == BALLOT_SPREADS ? 33 : 1;
     }

@@ -1,9 +1,9 @@
 # model.mk - tests of the CPU model; included by the Makefile at the top after the rules of the tests.
 #
 # cases: small kernels, right ones and wrong ones. chapters: every chapter over edge sizes, policies and seeds.
-# internals: what a kernel cannot show. All print TAP.
+# internals: what a kernel cannot show. explore: every schedule of the cases. All print TAP.
 
-MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter internals)
+MODEL_TESTS := $(addprefix $(B)/tests/model/,cases every_chapter internals explore)
 MORE_TESTS += $(MODEL_TESTS)
 MODEL_KERNELS := $(patsubst tests/model/%.c,$(B)/tests/model/%.o,$(wildcard tests/model/kernels_*.c))
 
@@ -16,7 +16,7 @@ $(addprefix $(B)/tests/model/,every_chapter.o run_case.o): \
         $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_TEST) -DGEMM_MODEL)
 
-$(addprefix $(B)/tests/model/,cases internals): \
+$(addprefix $(B)/tests/model/,cases internals explore): \
         %: %.o $(B)/tests/model/run_case.o $(MODEL_KERNELS) $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)
 $(B)/tests/model/every_chapter: %: %.o $(CHAPTERS:%=$(B)/model/%.o) \

@@ -44,6 +44,8 @@ static struct {
     jmp_buf escape; /* out of the launch, from the host's stack */
 } s;
 
+const Explorer *schedule_explorer;
+
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static void queue_warp(Warp *w) {
@@ -74,6 +76,9 @@ void agent_queue(Agent *agent) {
             agent->priority = (int)(random_next() >> 34);
         }
         s.agent[s.agent_count++] = agent;
+        if (schedule_explorer != NULL) {
+            schedule_explorer->queued(agent);
+        }
     }
 }
 
@@ -170,8 +175,39 @@ static Thread *pick_by_priority(void) {
     return ready_lane(take_warp(warp->queued));
 }
 
+static Thread *pick_by_explorer(void) {
+    for (;;) {
+        static Thread *thread[DEVICE_LIMIT * THREAD_LIMIT];
+        int threads = 0;
+        device.step++;
+        while (s.beside()) { /* what may run side by side does */
+        }
+        for (int i = 0; i < s.ready_count; i++) {
+            for (uint32_t lanes = s.ready[i]->ready; lanes != 0; lanes &= lanes - 1) {
+                thread[threads++] = &s.ready[i]->thread[__builtin_ctz(lanes)];
+            }
+        }
+        if (threads == 0 && s.agent_count == 0) {
+            s.stuck();
+            continue;
+        }
+        int i = schedule_explorer->choose(thread, threads, s.agent, s.agent_count);
+        if (i >= threads) {
+            s.agent[i - threads]->step(s.agent[i - threads], 1);
+            continue;
+        }
+        if (thread[i]->warp->ready == 1u << thread[i]->lane) {
+            take_warp(thread[i]->warp->queued);
+        }
+        return thread[i];
+    }
+}
+
 /* Never NULL; runs agents as the policy says. */
 static Thread *pick(void) {
+    if (schedule_explorer != NULL) {
+        return pick_by_explorer();
+    }
     for (;;) {
         device.step++;
         if (s.ready_count == 0 && s.agent_count == 0) {
@@ -232,6 +268,9 @@ void thread_wake(Thread *t) {
         t->state = THREAD_READY;
         t->wait.kind = WAIT_NONE;
         t->warp->ready |= 1u << t->lane;
+        if (schedule_explorer != NULL) {
+            schedule_explorer->woken(t);
+        }
         if (device.current == NULL || device.current->warp != t->warp) {
             queue_warp(t->warp);
         }
@@ -251,7 +290,9 @@ void threads_wake(Thread **waiters) {
 
 /* Goes on elsewhere: another lane of the warp first. */
 static void yield_from(Thread *t) {
-    if (t->warp->ready != 0) {
+    if (schedule_explorer != NULL && t->warp->ready != 0) {
+        queue_warp(t->warp);
+    } else if (t->warp->ready != 0) {
         go_to(ready_lane(t->warp));
         return;
     }
@@ -311,7 +352,7 @@ int clusters_take(Launch *l) {
     if (number == first) {
         const int by_chance = device.options.policy == MODEL_PCT ||
                               (device.options.policy == MODEL_RANDOM && device.options.seed % 2 == 0);
-        const int mixed = device.order == NULL;
+        const int mixed = schedule_explorer == NULL && device.order == NULL;
         l->turn = mixed && (device.options.policy == MODEL_LAZY || (by_chance && random_below(2) == 0)) ? -1 : 1;
         l->first_cluster = mixed && by_chance ? (int)random_below((uint32_t)count) : l->turn < 0 ? count - 1 : 0;
     }

@@ -52,7 +52,19 @@ int anybody_wakes(void);
 void agent_queue(Agent *agent);
 void agent_dequeue(Agent *agent);
 
-/* The current thread stays ready, and the policy chooses. */
+/* ---- an explorer: tests/model/explore.c -------------------------------------------------------------------------- */
+
+/* Decides in place of the policy, if there is one. */
+typedef struct {
+    /* Which continues: the index of a thread, or `threads` + the index of an agent, which then does all its work. */
+    int (*choose)(Thread *const *thread, int threads, Agent *const *agent, int agents);
+    void (*queued)(const Agent *agent);            /* there is asynchronous work */
+    void (*woken)(const Thread *t);                /* by who is running */
+    void (*joined)(const Warp *w, uint32_t lanes); /* they have executed an instruction together */
+} Explorer;
+extern const Explorer *schedule_explorer;
+
+/* The current thread stays ready, and the explorer chooses. */
 void thread_give_way(Thread *t);
 
 /* ---- the launch: for model.c ------------------------------------------------------------------------------------- */

@@ -245,7 +245,7 @@ static int is_late(Thread *t, Barrier *b) {
     if (*late / 2 != b->phase) {
         *late = 2 * b->phase + random_below(2);
     }
-    return *late % 2 != 0 && device.is_unaware(t, b, device.options.policy < MODEL_RANDOM);
+    return *late % 2 != 0 && device.is_unaware(t, b, device.options.policy < MODEL_RANDOM || schedule_explorer != NULL);
 }
 
 static int ask(Thread *t, Barrier *b, uint32_t parity, Site site) {

@@ -85,6 +85,9 @@ int warp_join(Thread *t, const char *instruction, uint32_t mask, Site site) {
 
 void warp_go(Warp *w) {
     uint32_t others = w->collective->arrived & ~(1u << current_thread()->lane);
+    if (schedule_explorer != NULL) {
+        schedule_explorer->joined(w, w->collective->arrived);
+    }
     w->collective->arrived = 0;
     w->ready |= others;
     while (others != 0) {
@@ -196,8 +199,8 @@ float model_exp2(float x) {
 /* The same lane each time; PTX 9.7.13.14 does not say which. */
 static int elected(const Warp *w) {
     const ModelOptions *o = &device.options;
-    const int first =
-        device.order != NULL || o->policy == MODEL_EAGER || (o->policy == MODEL_RANDOM && o->seed % 2 == 1);
+    const int first = device.order != NULL || schedule_explorer != NULL || o->policy == MODEL_EAGER ||
+                      (o->policy == MODEL_RANDOM && o->seed % 2 == 1);
     return first ? 0 : (o->policy == MODEL_LAZY ? WARP_SIZE - 1 : (int)(o->seed * 7 + 5) % WARP_SIZE) % w->lanes;
 }
 
