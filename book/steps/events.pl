@@ -132,7 +132,8 @@ sub readers ($stage) {
 
 $on{phase} = sub ($e) {
     my ($array) = $e->{barrier} =~ /^(\w+)/;
-    show_too($e, f => 'complete', barrier => $e->{barrier}, phase => $e->{phase} - 1);
+    # It goes with the frame before, whatever that is.
+    push @{ $frames[-1]{say} }, { f => 'complete', barrier => $e->{barrier}, phase => $e->{phase} - 1 };
     $key = undef;
     delete $come{ $e->{barrier} };
     now_is($e);

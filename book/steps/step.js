@@ -25,10 +25,9 @@
       if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
       else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
     }
-    element.append(...children.flat(9).filter((child) => child !== null && child !== undefined).map(String_or_node));
+    element.append(...children.flat(9).filter((child) => child !== null && child !== undefined));
     return element;
   }
-  const String_or_node = (child) => (child instanceof Node ? child : String(child));
   // A view for each CTA, which is told which one: undefined if there is no other.
   const each_cta = (data, view) => range(data.ctas).map((cta) => view(cta, data.ctas > 1 ? cta : undefined));
   const waiting = new Set(["sync", "wait", "products", "stores"]);

@@ -6,6 +6,7 @@ no warnings 'experimental::signatures';
 use List::Util qw(first max min);
 
 my $COLUMNS = 'kind,cta,sm,warp,unit,index,stage,bytes,row,col,name,spans';
+# TraceKind of model_trace.h, in its order: a program gives the number.
 my @KINDS = qw(barrier wait copy_wait fragments mma wgmma_wait store_wait exponentials epilogue tile cta
     copy load store wgmma);
 my %PLACE_OF_KIND = map { $KINDS[$_] => $_ } 0 .. $#KINDS;
@@ -47,6 +48,7 @@ sub read_event ($line, $r) {
     my ($kind, $numbers, $name, $spans) =
         $line =~ /^(\w+),(-?\d+(?:,-?\d+){8}),([^,]*),(\d+:\d+(?: \d+:\d+)*)$/ or return 0;
     my ($cta, $sm, @others) = split /,/, $numbers;
+    $kind = $KINDS[$kind] // return 0 if $kind =~ /^\d/;
     my %e = (kind => $kind, name => $name);
     @e{qw(cta sm warp unit index stage bytes row col)} = ($cta, $sm, @others);
     my $place = $PLACE_OF_KIND{$kind} // return 0;

@@ -17,25 +17,7 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char drawer[], drawer_end[];
 
-static const char *const kind_names[TRACE_KINDS] = {
-    [TRACE_BARRIER] = "barrier",
-    [TRACE_WAIT] = "wait",
-    [TRACE_COPY_WAIT] = "copy_wait",
-    [TRACE_FRAGMENTS] = "fragments",
-    [TRACE_MMA] = "mma",
-    [TRACE_WGMMA_WAIT] = "wgmma_wait",
-    [TRACE_STORE_WAIT] = "store_wait",
-    [TRACE_EXP2] = "exponentials",
-    [TRACE_EPILOGUE] = "epilogue",
-    [TRACE_TILE] = "tile",
-    [TRACE_CTA] = "cta",
-    [TRACE_COPY] = "copy",
-    [TRACE_LOAD] = "load",
-    [TRACE_STORE] = "store",
-    [TRACE_WGMMA] = "wgmma",
-};
-
-/* As the drawer reads them: a head, then an event a line, in no order. */
+/* As the drawer reads them: a head, then an event a line, in no order, its kind as a number. */
 static void write_events(FILE *out, const Recording *recording) {
     const Trace *trace = &recording->trace;
     fprintf(out, "# chapter %s\n# kernel %s\n# source %s\n# date %s\n# commit %s\n", recording->chapter,
@@ -49,8 +31,8 @@ static void write_events(FILE *out, const Recording *recording) {
             (unsigned long long)trace->lost);
     fprintf(out, "kind,cta,sm,warp,unit,index,stage,bytes,row,col,name,spans\n");
     for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
-        fprintf(out, "%s,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s,%llu:%llu\n", kind_names[e->kind], e->cta, e->sm, e->warp,
-                e->unit, e->index, e->stage, e->bytes, e->row, e->col, e->name, (unsigned long long)e->begin,
+        fprintf(out, "%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s,%llu:%llu\n", e->kind, e->cta, e->sm, e->warp, e->unit,
+                e->index, e->stage, e->bytes, e->row, e->col, e->name, (unsigned long long)e->begin,
                 (unsigned long long)e->end);
     }
 }
