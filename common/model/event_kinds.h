@@ -71,7 +71,6 @@ EVENT(CLUSTER_ACCESS, thread, rank, p, size, write) /* rank: of the CTA that p l
 
 /* ---- cluster launch control: launch_control.c */
 EVENT(LAUNCH_ASKED, thread)                   /* a COPY follows for each CTA that gets the answer */
-EVENT(LAUNCH_LANDING, cta, p)                 /* the answer is there, and its barrier counts it next */
 TOLD(LAUNCH_ANSWER, "answer", thread, amount) /* the thread reads 1, yes; 0, no; or -1, no answer yet */
 
 /* ---- mbarriers: mbarrier.c */
@@ -84,7 +83,8 @@ EVENT(MBARRIER_ARRIVE, thread, barrier, amount, what, scope) /* arrivals beyond 
 EVENT(MBARRIER_COPIES, thread, barrier, group) /* an arrival will follow when the thread's copies so far are done */
 EVENT(MBARRIER_COPIES_ARRIVE, thread, barrier, group)
 EVENT(MBARRIER_ANNOUNCED, thread, barrier, amount)       /* after the bytes have been added to barrier->tx */
-TOLD(MBARRIER_LANDED, "landed", barrier, thread, amount) /* after they have been subtracted. thread NULL: a load's */
+/* After they have been subtracted. thread NULL: a copy's; what has been copied, and to where. */
+TOLD(MBARRIER_LANDED, "landed", barrier, thread, amount, what, p)
 EVENT(MBARRIER_LACKS_BYTES, barrier)                     /* all arrivals have come */
 EVENT(MBARRIER_COMPLETE, barrier)
 TOLD(MBARRIER_PHASE, "phase", barrier)                       /* after the next phase has begun */
@@ -101,7 +101,6 @@ EVENT(BULK_COPY, thread, p, from, size,
       what)                                /* between shared and global memory; a load's or a store's event follows */
 EVENT(TMA_LOAD_ASKED, thread, copy)        /* its operands are known */
 TOLD(TMA_LOAD, "load", thread, load, what) /* and now its targets and barriers */
-EVENT(TMA_LANDING, load)                   /* a piece of it is there, and its barriers count it next */
 TOLD(TMA_STORE, "store", thread, copy)
 TOLD(TMA_STORED, "stored", thread, store) /* after it has written global memory */
 TOLD(BULK_COMMIT, "bulk_commit", thread)

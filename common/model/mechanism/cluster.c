@@ -31,12 +31,10 @@ void model_cluster_access(int store, const void *p, int rank, void *value, int b
 
 static void store_step(Agent *agent, int whole) {
     PeerStore *store = (PeerStore *)(void *)agent;
-    Barrier *b = store->barrier;
-    uint32_t bytes = store->bytes;
     (void)whole;
-    memcpy(store->to, store->data, bytes);
+    memcpy(store->to, store->data, store->bytes);
+    mbarrier_land(store->barrier, store->bytes, "", store->to);
     flight_end(&store->flight);
-    mbarrier_land(b, bytes);
 }
 
 void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here) {

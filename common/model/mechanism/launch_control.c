@@ -27,8 +27,8 @@ typedef struct {
 } Asked;
 
 static void answer_step(Agent *agent, int whole) {
-    Asked asked = *(Asked *)(void *)agent;
-    Launch *l = asked.cluster->launch;
+    const Asked *asked = (Asked *)(void *)agent;
+    Launch *l = asked->cluster->launch;
     const int early = device.options.policy >= MODEL_RANDOM && random_below(NO_ODDS) == 0;
     Answer answer = {NO, 0, {0, 0}};
     (void)whole;
@@ -36,13 +36,12 @@ static void answer_step(Agent *agent, int whole) {
         answer.yes = YES;
         answer.first_cta = (uint32_t)clusters_take(l);
     }
-    flight_end((Flight *)(void *)agent);
-    for (int i = 0; i < asked.targets; i++) {
-        Cta *cta = asked.barrier[i]->cta;
-        memcpy(cta->shared + asked.offset, &answer, sizeof answer);
-        POST(LAUNCH_LANDING, .cta = cta, .p = cta->shared + asked.offset);
-        mbarrier_land(asked.barrier[i], sizeof answer);
+    for (int i = 0; i < asked->targets; i++) {
+        uint8_t *to = asked->barrier[i]->cta->shared + asked->offset;
+        memcpy(to, &answer, sizeof answer);
+        mbarrier_land(asked->barrier[i], sizeof answer, "answer", to);
     }
+    flight_end((Flight *)(void *)agent);
 }
 
 void model_launch_try_cancel(void *to, void *bar, int multicast, const char *here) {

@@ -128,14 +128,14 @@ static void try_complete(Barrier *b) {
     pollers_wake(b);
 }
 
-static void landed(Barrier *b, Thread *by, uint32_t bytes, Site site) {
+static void landed(Barrier *b, Thread *by, uint32_t bytes, const char *what, const void *p, Site site) {
     b->tx -= bytes;
     b->brought += bytes;
-    POST(MBARRIER_LANDED, .barrier = b, .thread = by, .amount = bytes, .site = site);
+    POST(MBARRIER_LANDED, .barrier = b, .thread = by, .amount = bytes, .what = what, .p = p, .site = site);
     try_complete(b);
 }
 
-void mbarrier_land(Barrier *b, uint32_t bytes) { landed(b, NULL, bytes, 0); }
+void mbarrier_land(Barrier *b, uint32_t bytes, const char *what, const void *p) { landed(b, NULL, bytes, what, p, 0); }
 
 /* What a thread has decided about a phase: twice its number, and 1 if it is late (is_late()). */
 static uint64_t *lateness(const Thread *t, Barrier *b) {
@@ -204,7 +204,7 @@ void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
     Site site = site_of(here);
     Barrier *b = own(t, bar, site, "mbarrier_complete_tx");
     uint64_t phase = b->phase;
-    landed(b, t, (uint32_t)bytes, site);
+    landed(b, t, (uint32_t)bytes, NULL, NULL, site);
     completed_by(t, b, phase);
 }
 

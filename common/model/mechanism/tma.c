@@ -66,15 +66,12 @@ static void load_step(Agent *agent, int whole) {
         moved++;
     }
     TensorWalk rest = load->walk;
-    int targets = load->targets;
-    Barrier *barrier[CLUSTER_LIMIT];
-    memcpy(barrier, load->barrier, sizeof barrier);
-    POST(TMA_LANDING, .load = load);
+    const char *name = load->map.name != NULL ? load->map.name : "";
+    for (int i = 0; i < load->targets && moved > 0; i++) {
+        mbarrier_land(load->barrier[i], moved * CHUNK_BYTES, name, load->target[i]->shared + load->offset);
+    }
     if (!more || !tensor_next(&rest, &chunk)) {
         flight_end(&load->flight);
-    }
-    for (int i = 0; i < targets && moved > 0; i++) {
-        mbarrier_land(barrier[i], moved * CHUNK_BYTES);
     }
 }
 

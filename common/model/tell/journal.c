@@ -15,10 +15,6 @@
 static struct {
     FILE *out;
     int reports; /* written, or from before this launch */
-    /* What is about to be counted: a piece of a load, or an answer of launch control; and the CTA that gets it. */
-    const char *map;
-    uint32_t offset;
-    const Cta *into; /* NULL: that of the barrier */
 } journal;
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -147,10 +143,12 @@ static void print_operands(const Event *e) {
     case EVENT_MBARRIER_PASSED: print(",\"passed\":%lld", e->phase); break;
     case EVENT_MBARRIER_LANDED:
         print(",\"amount\":%lld", e->amount);
-        if (e->thread == NULL) {
-            print_text("map", journal.map != NULL ? journal.map : "");
-            print(",\"offset\":%u,\"into\":%d", journal.offset,
-                  number_of(journal.into != NULL ? journal.into : e->barrier->cta));
+        for (int rank = 0; e->p != NULL && rank < e->barrier->cta->cluster->size; rank++) {
+            const Cta *into = e->barrier->cta->cluster->cta[rank];
+            if (shared_offset(into, e->p) < SHARED_STRIDE) {
+                print_text("map", e->what);
+                print(",\"offset\":%u,\"into\":%d", shared_offset(into, e->p), number_of(into));
+            }
         }
         break;
     case EVENT_BARRIER_ARRIVE: print(",\"id\":%d,\"expected\":%d,\"waits\":%d", e->id, e->expected, e->waits); break;
@@ -231,18 +229,6 @@ static void write_line(const Event *e) {
 #include "../event_kinds.h"
 #undef TOLD
 #undef EVENT
-
-ON(journal, TMA_LANDING) {
-    journal.map = e->load->map.name;
-    journal.offset = e->load->offset;
-    journal.into = e->load->copy.pair ? e->load->target[0] : NULL;
-}
-
-ON(journal, LAUNCH_LANDING) {
-    journal.map = "answer";
-    journal.offset = shared_offset(cta, e->p);
-    journal.into = NULL;
-}
 
 /* ---- --barriers -------------------------------------------------------------------------------------------------- */
 
