@@ -1,6 +1,5 @@
 #!/usr/bin/perl
-# Do reports of the CPU model fit the page or the terminal, have colour only there, and lead to their rule? Does a wrong
-# result lead to the map that draws it?
+# Do reports of the CPU model fit the page, and lead to their rule? Does a wrong result lead to the map that draws it?
 use strict;
 use warnings;
 use lib 'tests/tools';
@@ -39,32 +38,7 @@ sub longest { return (sort { $b <=> $a } map { length } split /\n/, $_[0])[0] }
 my ($report) = $said =~ /^(model: .*?#race_war\n)/ms;
 cmp_ok(longest($report), '<=', 100, 'no line has more than 100 columns');
 like($report, qr/^  missing  the wgmma .*\n {13}\S/m, 'one that is longer is folded');
-unlike($said, qr/\e/, 'no colour outside of a terminal');
-
-# in_terminal(COLUMNS, ENVIRONMENT, COMMAND): what it prints in a terminal.
-sub in_terminal {
-    my ($columns, $environment, $command) = @_;
-    Patches::store("$ENV{B}/reports.sh", "stty cols $columns rows 40; $command\n");
-    my ($text) = said("env -u NO_COLOR $environment script -qec 'sh $ENV{B}/reports.sh' /dev/null </dev/null");
-    unlink "$ENV{B}/reports.sh";
-    return $text =~ s/\r//gr;
-}
-SKIP: {
-    skip 'script (of bsdutils) was not found', 8 if in_terminal(60, 'TERM=xterm', 'stty size') !~ /^40 60$/m;
-    my $text = in_terminal(60, 'TERM=xterm', $released);
-    my ($coloured) = $text =~ /^(\e\[1;31mmodel: RACE_WAR:.*?#race_war\n)/ms;
-    ok(defined $coloured, 'in a terminal the rule is red') or diag($text);
-    like($coloured // '', qr/^\e\[1m  before   \e\[0m\S/m, 'and labels are bold');
-    (my $plain = $coloured // '') =~ s/\e\[[0-9;]*m//g;
-    is(longest($plain), 60, 'of 60 columns, no line has more');
-    like($plain, qr/^ {15}\S.*\.\.\.$/m, 'what is quoted is cut');
-    my ($narrow, $wide) = map { s/\n {13}(?! )/ /gr =~ s/^ {15}.*\n//mgr } $plain, $report;
-    is($narrow, $wide, 'what is said is whole');
-    my $few = longest(join "\n", in_terminal(30, 'TERM=dumb', $released) =~ /^( {13}\S+ .*)$/mg);
-    ok($few > 30 && $few <= 40, "fewer than 40 columns are taken for 40: $few");
-    unlike(in_terminal(60, 'TERM=xterm NO_COLOR=1', $released), qr/\e/, 'no colour with NO_COLOR');
-    unlike(in_terminal(60, 'TERM=dumb', $released), qr/\e/, 'none with TERM=dumb');
-}
+like($report, qr/^ {15}\S.*\.\.\.$/m, "what is quoted is cut");
 
 # ---- a wrong result ------------------------------------------------------------------------------------------------
 
