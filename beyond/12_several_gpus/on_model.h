@@ -157,7 +157,7 @@ static GemmStatus expect(const Problem *problem, Group *group) {
     for (int r = 0; r < group->count; r++) {
         Problem *own = &group->rank[r].problem;
         double *share = (double *)own->expected.data; /* of rank 0: where the sum is to be */
-        ReferencePart part = {.kind = KIND_BF16, .gemm = *g, .end_row = g->m, .eps = problem->view.eps, .exact = 1};
+        ReferencePart part = {.kind = KIND_BF16, .gemm = *g, .end_row = g->m, .eps = problem->view.eps};
         int first = rank_first(g->k, group->count, r, K_BY);
         part.gemm.k = rank_share(g->k, group->count, r, K_BY);
         part.gemm.a += first;

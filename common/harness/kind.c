@@ -104,17 +104,14 @@ static void unpack_b(const ReferencePart *part, int first, int k_first) {
     }
 }
 
-static inline __attribute__((always_inline)) void reference_sums(const double *a, int steps, const int sizes,
-                                                                 double *sum_out, double *size_out) {
+static void reference_sums(const double *a, int steps, double *sum_out, double *size_out) {
     for (int first = 0; first < REFERENCE_COLUMNS / 2; first += REFERENCE_PAIRS) {
         Two sum[REFERENCE_PAIRS] = {{0}}, size[REFERENCE_PAIRS] = {{0}};
         for (int step = 0; step < steps; step++) {
             _Pragma("GCC unroll 4") for (int i = 0; i < REFERENCE_PAIRS; i++) {
                 Two product = a[step] * reference_values[step][first + i];
                 sum[i] += product;
-                if (sizes) {
-                    size[i] += (Two)((TwoWords)product & LLONG_MAX); /* without its sign */
-                }
+                size[i] += (Two)((TwoWords)product & LLONG_MAX); /* without its sign */
             }
         }
         memcpy(&sum_out[2 * first], sum, sizeof sum);
@@ -140,11 +137,7 @@ GemmStatus reference_part_on_host(const ReferencePart *part, double *expected, f
                 for (int step = 0; step < steps; step++) {
                     a[step] = reference_a(part, row, k_first + step);
                 }
-                if (part->exact) {
-                    reference_sums(a, steps, 0, sum, size);
-                } else {
-                    reference_sums(a, steps, 1, sum, size);
-                }
+                reference_sums(a, steps, sum, size);
                 for (int column = 0; column < columns; column++) {
                     sum_out[column] = k_first == 0 ? sum[column] : sum_out[column] + sum[column];
                     size_out[column] = (float)(k_first == 0 ? size[column] : (double)size_out[column] + size[column]);

@@ -143,7 +143,6 @@ typedef struct {
     Operands operands; /* all where the reference can read them */
     int expert, first_row, end_row;
     double eps; /* kind_eps() */
-    int exact;  /* kind_is_exact(): no magnitude is needed, and the host leaves them out */
 } ReferencePart;
 
 /* The operands' values, a scale for each 128 of k with them. row and column are C's. */

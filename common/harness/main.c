@@ -433,17 +433,19 @@ static GemmStatus run_problem(const Options *options, const Stage *stage, Proble
 /* What is multiplied; sizes and padding that the options leave open are chosen here. */
 static Shape shape_of(const Options *options, const Stage *stage, int timed) {
     Shape shape = options->shape;
-    int size = stage->backend->is_model ? MODEL_SIZE : stage->backend->default_size, traced = options_trace(options);
-    shape.kind = kind_of(stage->chapter);
-    if (traced) {
-        traced_size(stage->backend, &shape);
+    int is_model = stage->backend->is_model, traced = options_trace(options);
+    int size = is_model ? MODEL_SIZE : stage->backend->default_size, k = size;
+    if (traced) { /* a readable picture */
+        size = is_model ? 256 : 4096;
+        k = is_model ? 512 : 1024;
     }
+    shape.kind = kind_of(stage->chapter);
     shape.m = shape.m ? shape.m : size;
     shape.n = shape.n ? shape.n : size;
-    shape.k = shape.k ? shape.k : size;
+    shape.k = shape.k ? shape.k : k;
     shape.experts = shape.experts ? shape.experts : 1;
     /* Padded rows find more bugs; but they cost speed, which a timed or recorded launch is to show. */
-    int for_speed = timed || (traced && !stage->backend->is_model);
+    int for_speed = timed || (traced && !is_model);
     shape.pad = shape.pad >= 0 ? shape.pad : for_speed ? 0 : PAD_TO_FIND_BUGS;
     return shape;
 }

@@ -26,7 +26,6 @@ typedef struct {
 typedef void *NvmlDevice;
 
 struct Nvml {
-    void *library;
     NvmlDevice device;
     int (*init)(void);
     int (*shutdown)(void);
@@ -45,12 +44,6 @@ Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
         snprintf(why, why_size, "out of memory");
         return NULL;
     }
-    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library) {
-        snprintf(why, why_size, "libnvidia-ml.so.1 was not found");
-        free(nvml);
-        return NULL;
-    }
     const LibraryFunction functions[] = {{"nvmlInit_v2", &nvml->init},
                                          {"nvmlShutdown", &nvml->shutdown},
                                          {"nvmlDeviceGetHandleByPciBusId_v2", &nvml->handle_by_pci},
@@ -60,28 +53,26 @@ Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
                                          {"nvmlDeviceGetPowerUsage", &nvml->power},
                                          {"nvmlDeviceGetTotalEnergyConsumption", &nvml->energy},
                                          {"nvmlDeviceGetFieldValues", &nvml->fields}};
-    find_functions(nvml->library, functions, 9);
-    int error = nvml->init && nvml->shutdown && nvml->handle_by_pci ? nvml->init() : -1;
-    if (error) {
-        snprintf(why, why_size, "libnvidia-ml.so.1 does not start (%d)", error);
-        dlclose(nvml->library);
-        free(nvml);
-        return NULL;
+    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    find_functions(library, functions, 9);
+    int can_start = nvml->init && nvml->shutdown && nvml->handle_by_pci;
+    if (!library) {
+        snprintf(why, why_size, "libnvidia-ml.so.1 was not found");
+    } else if (!can_start || nvml->init() != 0) {
+        snprintf(why, why_size, "libnvidia-ml.so.1 does not start");
+    } else if (nvml->handle_by_pci(pci_bus_id, &nvml->device) != 0) {
+        snprintf(why, why_size, "libnvidia-ml.so.1 does not know the device %s", pci_bus_id);
+    } else {
+        return nvml;
     }
-    error = nvml->handle_by_pci(pci_bus_id, &nvml->device);
-    if (error) {
-        snprintf(why, why_size, "libnvidia-ml.so.1 does not know the device %s (%d)", pci_bus_id, error);
-        nvml_close(nvml);
-        return NULL;
-    }
-    return nvml;
+    free(nvml);
+    return NULL;
 }
 
 void nvml_close(Nvml *nvml) {
     if (nvml) {
         nvml->shutdown();
-        dlclose(nvml->library);
-        free(nvml);
+        free(nvml); /* the library stays, as libcublas does */
     }
 }
 

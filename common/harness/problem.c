@@ -192,8 +192,7 @@ GemmStatus problem_refer(const Problem *problem) {
                           .gemm = problem->gemm,
                           .operands = place_operands(problem, 0),
                           .end_row = problem->gemm.m,
-                          .eps = problem->view.eps,
-                          .exact = problem->view.exact};
+                          .eps = problem->view.eps};
     for (int e = 0; e < problem->shape.experts; e++) {
         part.expert = e;
         if (rows) {

@@ -6,12 +6,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-void traced_size(const Backend *backend, Shape *shape) {
-    shape->m = shape->m ? shape->m : backend->is_model ? 256 : 4096;
-    shape->n = shape->n ? shape->n : backend->is_model ? 256 : 4096;
-    shape->k = shape->k ? shape->k : backend->is_model ? 512 : 1024;
-}
-
 /* The files that the options name, opened before anything runs, and the terminal. */
 typedef struct {
     const char *option, *what, *path; /* what: see recording_draw() */

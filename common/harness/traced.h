@@ -5,9 +5,6 @@
 #include "problem.h"
 #include "../timeline/recording.h"
 
-/* Sizes where none are given: a readable picture. */
-void traced_size(const Backend *backend, Shape *shape);
-
 /* With data filled in by itself. Prints the check's result and the picture, writes the files that the options name.
  * GEMM_USAGE if a file cannot be written. */
 GemmStatus run_traced(const Options *options, const DeviceInfo *device, ChapterRun *run, Problem *problem);
