@@ -302,9 +302,8 @@ static void groups_close(ChapterRun *run) {
     free(groups);
 }
 
-static const Devices on_devices = {groups_open,     groups_prepare, groups_launch,
-                                   groups_poison,   groups_check,   groups_explain,
-                                   groups_describe, groups_close,   "reduce_scatter_128x128"};
+static const Devices on_devices = {groups_open,    groups_launch,   groups_poison, groups_check,
+                                   groups_explain, groups_describe, groups_close,  "reduce_scatter_128x128"};
 #define ON_DEVICES &on_devices
 
 #endif

@@ -16,7 +16,6 @@ enum {
 };
 
 struct Cublas {
-    void *library;
     void *handle;
     int version;
     int (*create)(void **handle);
@@ -63,8 +62,8 @@ Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
         snprintf(why, why_size, "out of memory");
         return NULL;
     }
-    cublas->library = open_cuda_library("libcublas", why, why_size);
-    if (!cublas->library) {
+    void *library = open_cuda_library("libcublas", why, why_size);
+    if (!library) {
         free(cublas);
         return NULL;
     }
@@ -73,7 +72,7 @@ Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
                                          {"cublasSetStream_v2", &cublas->set_stream},
                                          {"cublasGetVersion_v2", &cublas->get_version},
                                          {"cublasGemmEx", &cublas->gemm_ex}};
-    int error = find_functions(cublas->library, functions, 5) ? cublas->create(&cublas->handle) : -1;
+    int error = find_functions(library, functions, 5) ? cublas->create(&cublas->handle) : -1;
     if (!error) {
         error = cublas->set_stream(cublas->handle, stream);
     }

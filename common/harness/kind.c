@@ -173,7 +173,6 @@ static int bf16_operands(const Shape *shape, const Gemm *gemm, OperandShape *lis
     (void)shape;
     return two_operands(gemm, TYPE_BF16, list);
 }
-static void bf16_place(const Problem *problem, int on_host, Operands *at) { (void)problem, (void)on_host, (void)at; }
 static void bf16_text(const Shape *shape, const Gemm *g, char *text, size_t size) {
     char product[128];
     (void)shape;
@@ -185,7 +184,6 @@ const KindRecord *kind_record(Kind kind) {
     static const KindRecord bf16_kind = {.name = "bf16",
                                          .type = TYPE_BF16,
                                          .operands = bf16_operands,
-                                         .place = bf16_place,
                                          .text = bf16_text,
                                          .eps = accumulation_eps,
                                          .max_exact_k = MAX_EXACT_K,

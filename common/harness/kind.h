@@ -244,7 +244,7 @@ typedef struct {
     /* The operands of a problem of this shape; returns how many. Leading dimensions of `gemm` count. shape->pad: extra
      * elements after rows of scales. */
     int (*operands)(const Shape *shape, const Gemm *gemm, OperandShape list[OPERANDS]);
-    /* Where they are. on_host: what the chapter gets, otherwise what the reference reads. */
+    /* Where they are, if not in Gemm.a and b. on_host: what the chapter gets, otherwise what the reference reads. */
     void (*place)(const struct Problem *problem, int on_host, Operands *at);
     /* "C[16][32] = A[16][64] * B[32][64]^T", as the kind has it. */
     void (*text)(const Shape *shape, const Gemm *gemm, char *text, size_t size);

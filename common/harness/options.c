@@ -210,7 +210,7 @@ static void set_defaults(Options *options) {
 }
 
 /* "R,C" or "R,C,K". */
-static int parse_element(const char *text, int element[3], char message[OPTIONS_MESSAGE_SIZE]) {
+static void parse_element(const char *text, int element[3], char message[OPTIONS_MESSAGE_SIZE]) {
     static const char *const names[] = {"--explain-element, row", "--explain-element, column", "--explain-element, k"};
     char copy[64];
     int count = 0;
@@ -218,19 +218,17 @@ static int parse_element(const char *text, int element[3], char message[OPTIONS_
     char *rest = copy;
     for (char *number; count < 3 && (number = strsep(&rest, ",")); count++) {
         if (!parse_int(names[count], number, 0, MAX_SIZE - 1, &element[count], message)) {
-            return 0;
+            return;
         }
     }
     if (rest || count < 2 || strlen(text) >= sizeof copy) {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
                  "--explain-element: \"%.40s\" is not an element; R,C or R,C,K is accepted", text);
-        return 0;
     }
-    return 1;
 }
 
-/* One option with its value. Returns 1, or 0 and a message. */
-static int take_option(const OptionRow *row, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+/* One option with its value; if that is not accepted, a message. */
+static void take_option(const OptionRow *row, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     char name[32];
     void *at = (char *)options + row->at;
     int *number = at, index;
@@ -239,30 +237,28 @@ static int take_option(const OptionRow *row, const char *value, Options *options
         *(int *)(void *)((char *)options + row->given) = 1;
     }
     switch (row->effect) {
-    case SETS: *number = row->least; return 1;
+    case SETS: *number = row->least; break;
     case TAKES:
-        if (!value || !parse_int(name, value, row->least, row->most, number, message)) {
-            return !value;
-        }
-        if (row->multiple && *number % row->multiple) {
+        if (value && parse_int(name, value, row->least, row->most, number, message) && row->multiple &&
+            *number % row->multiple) {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: %d is not accepted; multiples of %d from %d to %d are", name,
                      *number, row->multiple, row->least, row->most);
         }
-        return !message[0];
-    case TAKES_SEED: return parse_number(name, value, 0, UINT64_MAX, at, message);
+        break;
+    case TAKES_SEED: parse_number(name, value, 0, UINT64_MAX, at, message); break;
     case TAKES_FILE:
         *(const char **)at = value;
         if (!*value) {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%s: the file name is empty", name);
         }
-        return *value != 0;
-    case TAKES_VARIANT: options->tuning.variant = value; return 1;
+        break;
+    case TAKES_VARIANT: options->tuning.variant = value; break;
     case TAKES_NAME:
     case TAKES_DATA:
         index = parse_name(name, value, row->names, row->least, message);
         *number = index >= 0 && row->effect == TAKES_DATA ? 1 << index : index;
-        return index >= 0;
-    default: options->explain = 1; return parse_element(value, options->element, message);
+        break;
+    default: options->explain = 1; parse_element(value, options->element, message);
     }
 }
 
@@ -279,8 +275,8 @@ int options_trace(const Options *options) {
     return options->timeline || options->timeline_svg || options->trace || options->trace_events;
 }
 
-/* Combinations that make no sense. Returns 1, or 0 and a message. */
-static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
+/* A message, if the combination makes no sense. */
+static void check_combination(const Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     const int traced = options_trace(options), timed = options->bench == CHOICE_YES, on_gpu = options->on == ON_GPU;
     const struct {
         int is_one;
@@ -306,7 +302,6 @@ static int is_consistent(const Options *options, char message[OPTIONS_MESSAGE_SI
                  "--k: %d is too large for --data integers, which are exact in fp32 only up to k = %d",
                  options->shape.k, MAX_EXACT_K);
     }
-    return !message[0];
 }
 
 int parse_options(int argc, char *const argv[], Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
@@ -325,10 +320,9 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
     for (int i = 0; i < ROWS; i++) {
         list[i] = (struct option){rows[i].name, rows[i].argument, NULL, FIRST_ROW + i};
     }
-    int good = 1;
     optind = 0; /* from the start, also on a second call */
     opterr = 0;
-    while (good && !options->help) {
+    while (!message[0] && !options->help) {
         int option = getopt_long(argc, arguments, ":h", list, NULL);
         if (option == -1) {
             break;
@@ -336,30 +330,29 @@ int parse_options(int argc, char *const argv[], Options *options, char message[O
         const char *argument = arguments[optind > 0 ? optind - 1 : 0];
         if (option == ':') {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: its value is missing", argument);
-            good = 0;
         } else if (option == '?' && optopt >= FIRST_ROW) {
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: this option takes no value", argument);
-            good = 0;
         } else if (option == '?') {
             char letter[] = {'-', (char)optopt, 0};
             snprintf(message, OPTIONS_MESSAGE_SIZE, "%.60s: unknown or ambiguous option; --help lists what is accepted",
                      optopt ? letter : argument);
-            good = 0;
         } else {
             const OptionRow *row = option == 'h' ? &rows[ROWS - 1] : &rows[option - FIRST_ROW];
-            good = take_option(row, optarg, options, message);
+            take_option(row, optarg, options, message);
             options->named |= strcmp(row->name, "on") != 0 && strcmp(row->name, "no-bench") != 0;
         }
     }
-    if (good && !options->help && optind < argc) { /* getopt_long() leaves the rest at the end */
+    if (!message[0] && !options->help && optind < argc) { /* getopt_long() leaves the rest at the end */
         snprintf(message, OPTIONS_MESSAGE_SIZE, "\"%.60s\": not an option; --help lists what is accepted",
                  arguments[optind]);
-        good = 0;
     }
     free(arguments);
     if (options_trace(options)) { /* one SM, so that one picture has all of a small problem */
         options->policy = options->policy_given ? options->policy : MODEL_EAGER;
         options->sms = options->sms_given ? options->sms : 1;
     }
-    return good && (options->help || is_consistent(options, message));
+    if (!message[0] && !options->help) {
+        check_combination(options, message);
+    }
+    return !message[0];
 }

@@ -101,7 +101,9 @@ static void **host_copy_of(Problem *problem, OperandId id) {
 static Operands place_operands(const Problem *problem, int on_host) {
     Operands at;
     memset(&at, 0, sizeof at);
-    kind_record(problem->shape.kind)->place(problem, on_host, &at);
+    if (kind_record(problem->shape.kind)->place) {
+        kind_record(problem->shape.kind)->place(problem, on_host, &at);
+    }
     return at;
 }
 
@@ -329,7 +331,7 @@ void problem_close(Problem *problem) {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-static GemmStatus prepare_one(ChapterRun *run) {
+GemmStatus run_prepare(ChapterRun *run) {
     Gemm gemm = run->gemm;
     Beyond beyond = run->beyond;
     void *packed = NULL;
@@ -353,7 +355,7 @@ static GemmStatus prepare_one(ChapterRun *run) {
 
 static GemmStatus launch_one(ChapterRun *run) {
     if (run->prepared.data && run->prepared_for != run->problem->fills) {
-        GEMM_TRY(prepare_one(run));
+        GEMM_TRY(run_prepare(run));
     }
     return run->chapter->launch(&run->gemm, NULL);
 }
@@ -365,9 +367,8 @@ static GemmStatus explain_one(const ChapterRun *run, const Tally *tally, FILE *o
 }
 
 static const Devices one_device = {
-    .prepare = prepare_one, .launch = launch_one, .poison = poison_one, .check = check_one, .explain = explain_one};
+    .launch = launch_one, .poison = poison_one, .check = check_one, .explain = explain_one};
 
-GemmStatus run_prepare(ChapterRun *run) { return run->on->prepare(run); }
 GemmStatus run_launch(void *run) { return ((ChapterRun *)run)->on->launch((ChapterRun *)run); }
 GemmStatus run_explain(const ChapterRun *run, const Tally *tally, FILE *out) {
     return run->on->explain(run, tally, out);

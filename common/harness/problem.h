@@ -37,9 +37,8 @@ typedef struct {
 
 /* How a run does its work: the harness's way on one device, or on the model a chapter's own code for several. */
 typedef struct Devices {
-    GemmStatus (*open)(ChapterRun *run);    /* sets run->devices; close() follows even if it fails then */
-    GemmStatus (*prepare)(ChapterRun *run); /* packs or deals out the data last filled in */
-    GemmStatus (*launch)(ChapterRun *run);  /* does not wait */
+    GemmStatus (*open)(ChapterRun *run);   /* sets run->devices; close() follows even if it fails then */
+    GemmStatus (*launch)(ChapterRun *run); /* does not wait */
     GemmStatus (*poison)(const ChapterRun *run);
     GemmStatus (*check)(ChapterRun *run, Tally *tally);
     GemmStatus (*explain)(const ChapterRun *run, const Tally *tally, FILE *out);
