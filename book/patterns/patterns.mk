@@ -53,7 +53,8 @@ patterns: $(PATTERN_RUN)
 patterns-page: $(PATTERN_RUN)
 	@RUN=$(PATTERN_RUN) book/patterns/page
 patterns-gpu: $(PATTERN_GPU) $(PATTERN_RUN)
-	$(COMMIT) $(PATTERN_GPU) book/patterns
+	$(COMMIT) $(PATTERN_GPU) >$(PATTERN_GPU).csv
+	mv $(PATTERN_GPU).csv "book/patterns/$$(sed -n '2s/,.*//p' $(PATTERN_GPU).csv | tr 'A-Z ' a-z_)_$$(date +%F).csv"
 	RUN=$(PATTERN_RUN) book/patterns/page
 test: $(PATTERN_RUN) $(if $(HAVE_NVCC),$(PATTERN_GPU))
 MORE_TESTS += tests/book/patterns.t

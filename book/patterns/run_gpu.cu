@@ -1,10 +1,9 @@
-/* run_gpu - the programs of this folder on a Hopper GPU, right and without each line. Built by `make patterns-gpu`.
+/* run_gpu - the programs of this folder on a Hopper GPU, right and without each line, as a CSV on stdout. Called by `make
+ * patterns-gpu`.
  *
- *     run_gpu DIRECTORY [LAUNCHES]   writes DIRECTORY/CARD_DATE.csv; the environment's COMMIT goes into it
+ *     run_gpu [LAUNCHES]   of each; the environment's COMMIT goes into the CSV
  *
- * They run in a child, one after the other. A child that gets no further is killed, or has ended by a failed launch;
- * the next one continues after that program with a fresh context. */
-#include <ctype.h>
+ * Each runs in a child with a context of its own. An alarm ends a child that hangs. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -33,17 +32,15 @@ enum {
     PATTERNS = sizeof patterns / sizeof patterns[0],
     CTAS_PER_SM = 2,
     LAUNCHES = 10000,
-    SETUP_MS = 30000, /* for the context */
-    LAUNCH_MS = 3000, /* a launch takes some microseconds */
-    TICK_MS = 5,
+    SETUP_S = 30, /* for the context */
+    LAUNCH_S = 3, /* a launch takes some microseconds */
 };
 
-/* What the child has come to; the parent reads it. */
+/* What a child has come to; the parent reads it. */
 typedef struct {
-    volatile int ready, pattern, launch;
-    int wrong[PATTERNS], launches[PATTERNS];
-    char gpu[256], failure[128];
-} Progress;
+    int launches, wrong;
+    char gpu[256];
+} Seen;
 
 static __global__ void fill(int *in, int *out, int *words, int count, int launch) {
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -61,127 +58,72 @@ static __global__ void check(const int *in, const int *out, int count, int *wron
     }
 }
 
-static void failed(Progress *progress, cudaError_t error) {
-    snprintf(progress->failure, sizeof progress->failure, "%s", cudaGetErrorName(error));
-    _exit(GEMM_DEVICE);
+static void must(cudaError_t error, const Pattern *pattern) {
+    if (error != cudaSuccess) {
+        fprintf(stderr, "%s %d: %s\n", pattern->name, pattern->without, cudaGetErrorName(error));
+        _exit(GEMM_DEVICE);
+    }
 }
 
-static void child(Progress *progress, int first, int launches) {
+static void child(const Pattern *pattern, int launches, Seen *seen) {
     cudaDeviceProp device;
-    int *wrong;
+    int *in, *wrong;
     Params p;
-    cudaError_t error = cudaGetDeviceProperties(&device, 0);
-    if (error != cudaSuccess || device.major != 9) {
-        failed(progress, error);
-    }
-    snprintf(progress->gpu, sizeof progress->gpu, "%s", device.name);
+    alarm(SETUP_S);
+    must(cudaGetDeviceProperties(&device, 0), pattern);
+    must(device.major == 9 ? cudaSuccess : cudaErrorInvalidDevice, pattern);
+    snprintf(seen->gpu, sizeof seen->gpu, "%s", device.name);
     p.ctas = CTAS_PER_SM * device.multiProcessorCount;
     int count = p.ctas * ITEMS, grid = ceil_div(count, 256);
     size_t bytes = (size_t)count * sizeof(int);
-    int *in;
-    if (cudaMalloc((void **)&in, bytes) || cudaMalloc((void **)&p.out, bytes) ||
-        cudaMalloc((void **)&p.between, bytes) || cudaMalloc((void **)&p.words, bytes) ||
-        cudaMallocManaged((void **)&wrong, sizeof *wrong) || cudaMemset(p.between, 0, bytes)) {
-        failed(progress, cudaGetLastError());
-    }
+    must(cudaMalloc((void **)&in, bytes), pattern);
+    must(cudaMalloc((void **)&p.out, bytes), pattern);
+    must(cudaMalloc((void **)&p.between, bytes), pattern);
+    must(cudaMalloc((void **)&p.words, bytes), pattern);
+    must(cudaMallocManaged((void **)&wrong, sizeof *wrong), pattern);
+    must(cudaMemset(p.between, 0, bytes), pattern);
     p.in = in;
-    for (int i = first; i < PATTERNS; i++) {
-        progress->pattern = i;
-        progress->launch = 0;
-        for (int launch = 0; launch < launches; launch++) {
-            *wrong = 0;
-            fill<<<grid, 256>>>(in, p.out, p.words, count, launch % 50000 + 1);
-            patterns[i].run(&p, NULL);
-            check<<<grid, 256>>>(in, p.out, count, wrong);
-            error = cudaDeviceSynchronize();
-            if (error != cudaSuccess) {
-                failed(progress, error);
-            }
-            progress->wrong[i] += *wrong;
-            progress->launches[i] = launch + 1;
-            progress->launch = launch + 1;
-            progress->ready = 1;
-        }
+    while (seen->launches < launches) {
+        alarm(LAUNCH_S);
+        *wrong = 0;
+        fill<<<grid, 256>>>(in, p.out, p.words, count, seen->launches % 50000 + 1);
+        pattern->run(&p, NULL);
+        check<<<grid, 256>>>(in, p.out, count, wrong);
+        must(cudaDeviceSynchronize(), pattern);
+        seen->wrong += *wrong;
+        seen->launches++;
     }
     _exit(GEMM_OK);
 }
 
-/* Runs a child from pattern `first` on. Returns the next one to run, and in `outcome` why this one went no further. */
-static int run_child(Progress *progress, int first, int launches, const char **outcome) {
-    progress->ready = 0;
-    progress->pattern = first;
-    progress->failure[0] = 0;
-    pid_t pid = fork();
-    if (pid == 0) {
-        child(progress, first, launches);
-    }
-    int still = 0, status, seen_pattern = first, seen_launch = -1;
-    while (waitpid(pid, &status, WNOHANG) != pid) {
-        still = progress->pattern == seen_pattern && progress->launch == seen_launch ? still + TICK_MS : 0;
-        seen_pattern = progress->pattern;
-        seen_launch = progress->launch;
-        if (still > (progress->ready ? LAUNCH_MS : SETUP_MS)) {
-            kill(pid, SIGKILL);
-            waitpid(pid, &status, 0);
-            outcome[progress->pattern] = "hang";
-            return progress->pattern + 1;
-        }
-        usleep(TICK_MS * 1000);
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == GEMM_OK) {
-        return PATTERNS;
-    }
-    if (!progress->gpu[0]) {
-        fprintf(stderr, "run_gpu: there is no Hopper GPU: %s\n", progress->failure);
-        exit(GEMM_DEVICE);
-    }
-    outcome[progress->pattern] = "failure";
-    fprintf(stderr, "%s %d: %s\n", patterns[progress->pattern].name, patterns[progress->pattern].without,
-            progress->failure);
-    return progress->pattern + 1;
-}
-
-/* DIRECTORY/nvidia_h200_2026-11-23.csv */
-static FILE *open_csv(const char *directory, const char *gpu, const char *date) {
-    char path[1024], card[256];
-    snprintf(card, sizeof card, "%s", gpu);
-    for (char *c = card; *c; c++) {
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
-    }
-    snprintf(path, sizeof path, "%s/%s_%s.csv", directory, card, date);
-    FILE *csv = fopen(path, "w");
-    if (csv == NULL) {
-        fprintf(stderr, "run_gpu: \"%s\" cannot be written\n", path);
-        exit(GEMM_USAGE);
-    }
-    return csv;
-}
-
 int main(int argc, char **argv) {
-    int launches = argc > 2 ? atoi(argv[2]) : LAUNCHES;
-    if (argc < 2 || argc > 3 || launches < 1) {
-        fprintf(stderr, "usage: %s DIRECTORY [LAUNCHES], 1 or more of them\n", argv[0]);
+    int launches = argc > 1 ? atoi(argv[1]) : LAUNCHES;
+    void *memory = mmap(NULL, sizeof(Seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (argc > 2 || launches < 1 || memory == MAP_FAILED) {
+        fprintf(stderr, "usage: %s [LAUNCHES], 1 or more of them\n", argv[0]);
         return GEMM_USAGE;
     }
-    void *memory = mmap(NULL, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        perror("run_gpu");
-        return GEMM_DEVICE;
-    }
-    Progress *progress = (Progress *)memory;
-    static const char *outcome[PATTERNS];
-    for (int next = 0; next < PATTERNS;) {
-        next = run_child(progress, next, launches, outcome);
-    }
+    Seen *seen = (Seen *)memory;
+    const char *commit = getenv("COMMIT");
     char date[16];
     time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%d", localtime(&now));
-    FILE *csv = open_csv(argv[1], progress->gpu, date);
-    const char *commit = getenv("COMMIT");
-    fprintf(csv, "gpu,date,commit,program,line,launches,wrong,end\n");
     for (int i = 0; i < PATTERNS; i++) {
-        fprintf(csv, "%s,%s,%s,%s,%d,%d,%d,%s\n", progress->gpu, date, commit ? commit : "unknown", patterns[i].name,
-                patterns[i].without, progress->launches[i], progress->wrong[i], outcome[i] ? outcome[i] : "");
+        int status = -1;
+        memset(seen, 0, sizeof *seen);
+        pid_t pid = fork();
+        if (pid == 0) {
+            child(&patterns[i], launches, seen);
+        }
+        if (waitpid(pid, &status, 0) != pid || !seen->gpu[0]) {
+            fprintf(stderr, "run_gpu: there is no Hopper GPU\n");
+            return GEMM_DEVICE;
+        }
+        const char *end = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "hang" : status ? "failure" : "";
+        printf("%s%s,%s,%s,%s,%d,%d,%d,%s\n", i == 0 ? "gpu,date,commit,program,line,launches,wrong,end\n" : "",
+               seen->gpu, date, commit ? commit : "unknown", patterns[i].name, patterns[i].without, seen->launches,
+               seen->wrong, end);
+        fflush(stdout);
     }
-    return fclose(csv) == 0 ? GEMM_OK : GEMM_USAGE;
+    return GEMM_OK;
 }

@@ -66,7 +66,6 @@ typedef struct {
 
     /* With a timer. */
     GemmStatus (*record)(int slot);                         /* event `slot` on the stream */
-    GemmStatus (*reached)(int slot, int *yes);              /* without waiting */
     GemmStatus (*elapsed_ms)(int from, int to, double *ms); /* waits for `to` */
     /* Work started after hold() waits on the GPU until let_go() (or two seconds), so that launches are queued and then
      * run back to back, however long each takes to start. At most MAX_HELD launches. */

@@ -324,16 +324,6 @@ static GemmStatus gpu_record(int slot) {
     return GEMM_OK;
 }
 
-static GemmStatus gpu_reached(int slot, int *yes) {
-    cudaError_t error = cudaEventQuery(events[slot]);
-    *yes = error == cudaSuccess;
-    if (error == cudaErrorNotReady) {
-        cudaGetLastError(); /* forget it, or the next check of a launch takes it for that launch's failure */
-        return GEMM_OK;
-    }
-    return cuda_status(error, "cudaEventQuery", NULL);
-}
-
 static GemmStatus gpu_elapsed_ms(int from, int to, double *ms) {
     float elapsed = 0;
     TRY(cudaEventSynchronize(events[to]));
@@ -424,7 +414,6 @@ const Backend *gpu_backend(void) {
         .check = gpu_check,
         .synchronise = gpu_synchronise,
         .record = gpu_record,
-        .reached = gpu_reached,
         .elapsed_ms = gpu_elapsed_ms,
         .hold = gpu_hold,
         .let_go = gpu_let_go,

@@ -106,7 +106,6 @@ void start_contestant(Contestant *contestant) {
     contestant->samples = 0;
     contestant->mhz_sum = contestant->watt_sum = 0;
     contestant->mhz_count = contestant->watt_count = 0;
-    contestant->joules_per_tflop = contestant->sustained_s = 0;
     tally_start(&contestant->after);
 }
 

@@ -31,9 +31,7 @@ typedef struct {
     double ms[MAX_ROUNDS]; /* per launch */
     double mhz_sum, watt_sum;
     int mhz_count, watt_count;
-    Tally after;             /* the result as the last timed launch left it */
-    double joules_per_tflop; /* sustained only; 0 if unknown */
-    double sustained_s;
+    Tally after; /* the result as the last timed launch left it */
 } Contestant;
 
 /* Median, least and greatest of `count` >= 1 values; leaves them as they are. */

@@ -1,11 +1,10 @@
-/* alone.cu - the instructions alone, without loads and without an epilogue. See alone.h. */
+/* alone.cu - what the chip can do at best, as chapters of which the bench checks no result: one instruction on every SM,
+ * again and again, without loads and without an epilogue, or a copy in the device's memory. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/tma.h"
 #include "../../common/device/wgmma.h"
-
-#include "alone.h"
 
 enum {
     WIDTH = 256, /* of wgmma */
@@ -83,28 +82,35 @@ static __global__ void __launch_bounds__(32 * MMA_WARPS, 1) mma_sync_alone(const
     }
 }
 
-double alone_work(const Alone *alone) {
-    switch (alone->kind) {
-    case ALONE_WGMMA: return 2.0 * 64 * WIDTH * 16 * 4 * WGMMA_ROUNDS * WARPGROUPS * alone->sm_count;
-    case ALONE_MMA_SYNC: return 2.0 * 16 * 8 * 16 * MMA_BLOCKS * 8 * MMA_ROUNDS * MMA_WARPS * alone->sm_count;
-    case ALONE_COPY: return 2.0 * (double)alone->from.bytes;
-    }
-    return 0;
+static GemmStatus launch_wgmma(const Gemm *g, GemmError *error) {
+    Params p = {g->a, NULL};
+    LaunchShape shape = {
+        .grid = g->sm_count, .block = 128 * WARPGROUPS, .shared_bytes = (64 * WARPGROUPS + WIDTH) * 128};
+    return launch_kernel(KERNEL(wgmma_alone), shape, &p, g->stream, error);
 }
 
-GemmStatus alone_launch(void *context) {
-    const Alone *alone = (const Alone *)context;
-    Params p = {alone->data, NULL};
-    LaunchShape wgmma = {
-        .grid = alone->sm_count, .block = 128 * WARPGROUPS, .shared_bytes = (64 * WARPGROUPS + WIDTH) * 128};
-    LaunchShape mma = {.grid = alone->sm_count, .block = 32 * MMA_WARPS};
-    if (alone->kind == ALONE_COPY) {
-        return cuda_status(cudaMemcpyAsync(alone->to.data, alone->from.data, alone->from.bytes,
-                                           cudaMemcpyDeviceToDevice, alone->stream),
-                           "cudaMemcpyAsync", NULL);
-    }
-    if (alone->kind == ALONE_MMA_SYNC) {
-        return launch_kernel(KERNEL(mma_sync_alone), mma, &p, alone->stream, NULL);
-    }
-    return launch_kernel(KERNEL(wgmma_alone), wgmma, &p, alone->stream, NULL);
+static GemmStatus launch_mma_sync(const Gemm *g, GemmError *error) {
+    Params p = {g->a, NULL};
+    LaunchShape shape = {.grid = g->sm_count, .block = 32 * MMA_WARPS};
+    return launch_kernel(KERNEL(mma_sync_alone), shape, &p, g->stream, error);
+}
+
+/* From the first half of the workspace to the second. */
+static const size_t copied_bytes = (size_t)4 << 30;
+static size_t workspace_bytes(const Gemm *) { return 2 * copied_bytes; }
+static GemmStatus launch_copy(const Gemm *g, GemmError *error) {
+    return cuda_status(cudaMemcpyAsync((char *)g->workspace + copied_bytes, g->workspace, copied_bytes,
+                                       cudaMemcpyDeviceToDevice, g->stream),
+                       "cudaMemcpyAsync", error);
+}
+
+CHAPTER(wgmma, .adds = "", .needs = NEEDS_SM90A, .launch = launch_wgmma);
+CHAPTER(mma_sync, .adds = "", .needs = NEEDS_SM80, .launch = launch_mma_sync);
+CHAPTER(copy, .adds = "", .needs = NEEDS_SM80, .launch = launch_copy, .workspace_bytes = workspace_bytes);
+
+extern "C" double alone_work(const Chapter *chapter, int sm_count);
+extern "C" double alone_work(const Chapter *chapter, int sm_count) {
+    return chapter->launch == launch_copy    ? 2.0 * (double)copied_bytes
+           : chapter->launch == launch_wgmma ? 2.0 * 64 * WIDTH * 16 * 4 * WGMMA_ROUNDS * WARPGROUPS * sm_count
+                                             : 2.0 * 16 * 8 * 16 * MMA_BLOCKS * 8 * MMA_ROUNDS * MMA_WARPS * sm_count;
 }

@@ -1,73 +1,30 @@
 /* bench.h - what the parts of the measuring program share: plan.c reads what is to be timed, measure.c times it in a
- * child process, by means of runner.c, and bench.c is the parent that watches it. How to call the program, and what a
- * plan looks like, is in bench.c. */
+ * child process, by means of runner.c, and bench.c is the parent. How to call the program, and what a plan looks like,
+ * is in bench.c. */
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "alone.h"
+#include "harness/cublas.h"
 #include "harness/timing.h"
 
-enum { MAX_ROWS = 320, MAX_SHAPES = 64, MAX_GROUPS = 192, MAX_GROUP_ROWS = 320 };
+enum {
+    MAX_ROWS = 320,
+    MAX_SHAPES = 64,
+    MAX_GROUPS = 192,
+    MAX_PROBLEMS = 8, /* of one group at one shape */
+    MAX_COPIES = 8,   /* of a row's weights */
+};
 
 /* ---- the plan ---- */
 
-/* Which columns the CSV has. */
-typedef enum { OF_KERNELS, OF_VARIANTS } Columns;
-
+/* RUN_ALONE: one instruction or a copy on every SM (alone.cu), whose result nobody checks. */
 typedef enum { RUN_CHAPTER, RUN_CUBLAS, RUN_CUBLASLT, RUN_ALONE } What;
-
-/* A line of the plan. */
-typedef struct {
-    const char *group, *label; /* the label without its mark `=` */
-    What what;
-    int is_peer;            /* not ours: it may refuse a shape */
-    int first_choice;       /* RUN_CUBLASLT: its first proposal, not the best */
-    Kind kind;              /* of the problem */
-    const Chapter *chapter; /* RUN_CHAPTER; NULL: it is not linked */
-    Alone alone;            /* RUN_ALONE: kind and width */
-    Options options;
-    DataKind data;
-    int sustained; /* without pauses */
-    int planned;   /* measures the likeliest variants first, and times the fastest */
-    Shape shape[MAX_SHAPES];
-    int shapes;
-    Columns columns;
-} Row;
-
-/* The rows of one group at one shape, which take turns. */
-typedef struct {
-    Shape shape; /* m is 0 where rows have none */
-    int row[MAX_GROUP_ROWS];
-    int rows;
-} Group;
-
-typedef struct {
-    Row row[MAX_ROWS];
-    Group group[MAX_GROUPS]; /* those of one shape one after another: data and reference are made once */
-    int rows, groups;
-} BenchRows;
-
-/* What is wanted of a plan. NULL: all of it. */
-typedef struct {
-    const char *name;    /* "ladder": tests/bench/plans/ladder; with a slash: a file */
-    const char *only;    /* groups, separated by commas */
-    const char *kernels; /* labels, separated by commas */
-    const char *shapes;  /* instead of the rows' own */
-} Wanted;
-
-/* Returns 1; 0 after one line on stderr. */
-int plan_read(const Wanted *wanted, BenchRows *plan);
-/* "8192 x 8192 x 8192", or "-" where there is none. */
-const char *shape_text(const Shape *shape, char text[48]);
-
-/* ---- a session ---- */
 
 /* What became of a row. From WRONG on the program ends with exit status 1. */
 typedef enum {
     NOT_RUN,
     TIMED,
     LEFT_OUT, /* this machine lacks what it needs, or a peer refuses it */
-    SLOW,     /* right, but one launch takes too long */
     WRONG,
     REFUSED,
     HANG,
@@ -77,32 +34,114 @@ typedef enum {
 } State;
 extern const char *const state_text[STATES];
 
-/* What the child tells the parent, in shared memory. */
+/* A line of the plan. */
 typedef struct {
-    char gpu[96], versions[128], csv_path[256];
-    volatile int started;    /* there are a device and a CSV */
-    volatile int group, row; /* under way, as an index; row: whose launches; -1: none */
-    volatile unsigned beat;  /* changes while something moves */
-    volatile int done[MAX_GROUPS];
-    volatile State struck[MAX_ROWS];           /* what hangs or fails is not tried again */
-    State outcome[MAX_GROUPS][MAX_GROUP_ROWS]; /* by place in the group */
-} Shared;
+    const char *group, *label; /* the label without its mark `=` */
+    What what;
+    int is_peer;            /* not ours: it may refuse a shape */
+    int first_choice;       /* RUN_CUBLASLT: its first proposal, not the best */
+    Kind kind;              /* of the problem */
+    const Chapter *chapter; /* RUN_CHAPTER and RUN_ALONE; NULL: it is not linked */
+    Options options;
+    DataKind data;
+    int sustained;           /* without pauses */
+    int planned;             /* measures the likeliest variants first, and times the fastest */
+    Shape shape[MAX_SHAPES]; /* m is 0 where there is none */
+    int shapes;
+    State struck; /* HANG or ERROR: it is not tried again */
+} Row;
 
+/* The rows of one group at one shape, which take turns. */
 typedef struct {
-    BenchRows plan;
-    const char *plan_name, *csv_path, *commit;
-    char date[16];
-    int rounds, pause_ms;
-    double begin_s; /* by seconds_now() */
-    Shared *shared;
+    Shape shape;
+    int row[MAX_ROWS];
+    State outcome[MAX_ROWS]; /* of each */
+    int rows;
+} Group;
+
+/* All of a call of the program, in memory that parent and children share. */
+typedef struct {
+    const char *plan;    /* "ladder": tests/bench/plans/ladder; with a slash: a file */
+    const char *only;    /* groups, separated by commas; NULL: all of the plan; so for the next */
+    const char *kernels; /* labels, separated by commas */
+    const char *shapes;  /* instead of the rows' own */
+    const char *csv, *commit;
+    int rounds, pause_ms, is_list;
+    char date[16], gpu[96], versions[128], chosen_csv[256];
+
+    Row row[MAX_ROWS];
+    Group group[MAX_GROUPS];
+    int rows, groups;
+    int of_kernels; /* the CSV has the columns of kernels, else those of variants */
+
+    int started;  /* there are a device and a CSV */
+    int at_group; /* under way */
+    int at_row;   /* whose launches; -1: none */
 } Session;
 
-double seconds_now(void);
-/* About how long a group takes, its data and reference included. */
-double group_seconds(const Session *session, int group);
-/* Times all groups that are not done; in a child. quiet: the device has been named. */
+/* Fills in rows and groups. Returns 1; 0 after one line on stderr. */
+int plan_read(Session *session);
+/* "8192 x 8192 x 8192", or "-" where there is none. */
+const char *shape_text(const Shape *shape, char text[48]);
+
+/* ---- in the child ---- */
+
+typedef struct {
+    Session *session;
+    const Backend *backend;
+    DeviceInfo device;
+    Cublas *cublas; /* NULL: it is not there; so for the next */
+    Nvml *nvml;
+    Problem problem[MAX_PROBLEMS]; /* of the group that is under way */
+    int problems;
+} Child;
+
+/* A row that is ready to be launched. It stays where it is: what it launches points into it. */
+typedef struct {
+    Session *session;
+    int row, place; /* in the plan, in its group */
+    const Problem *problem;
+    double work; /* of one launch: FLOP, of a copy bytes */
+    double joules;
+    ChapterRun chapter;
+    CublasRun cublas;
+    struct CublasLt *lt;
+    Buffer more[MAX_COPIES]; /* of the weights, from index 1 on; launches take them in turns */
+    int copies, turn;
+} Runner;
+
+static inline const Row *row_of(const Runner *runner) { return &runner->session->row[runner->row]; }
+
+/* Something moves, and a launch of this row is next; -1: no row's. If nothing moves for long, a signal ends the child. */
+void under_way(Session *session, int row);
+/* Makes what a row launches. *state: NOT_RUN, or why it cannot be. */
+GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state);
+void close_runner(const Child *child, Runner *runner);
+void close_problems(Child *child);
+/* Starts one launch; `context` is a Runner. */
+GemmStatus launch_runner(void *context);
+/* One launch, and is its result right? What runs alone has none. */
+GemmStatus check_once(Runner *runner, Tally *tally);
+/* From now on launches take copies of the weights in turns. It has been launched once. */
+GemmStatus copy_weights(const Child *child, Runner *runner);
+
+/* Times all groups from the one that is under way on. quiet: the device has been named. */
 GemmStatus measure_all(Session *session, int quiet);
-/* Says that a row has no figure and why: on stdout, in the CSV, in `shared`. */
+/* Says that a row has no figure and why: on stdout, in the CSV, in the session. */
 void strike(Session *session, int group, int place, State state);
+
+/* What one launch of a chapter of alone.cu does: FLOP, or bytes read and written. */
+double alone_work(const Chapter *chapter, int sm_count);
+
+/* ---- cuBLASLt: NVIDIA's GEMM with a choice of algorithms ---- */
+
+/* Its proposals for one problem, best guess first. fp8: the operands, in place of a and b; NULL: it is of bf16. */
+typedef struct CublasLt CublasLt;
+CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size);
+void cublaslt_close(CublasLt *lt);      /* NULL is allowed */
+int cublaslt_count(const CublasLt *lt); /* 1 .. 8 */
+void cublaslt_choose(CublasLt *lt, int algorithm);
+/* b: a copy of the problem's B; NULL: B itself. */
+GemmStatus cublaslt_launch(CublasLt *lt, const void *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* cublaslt.c - cuBLASLt through dlopen, with the few declarations that it needs. As in common/harness/cublas.c, its
  * first operand is our B. */
-#include "cublaslt.h"
+#include "bench.h"
 
 enum {
     CUBLAS_OP_N = 0,
@@ -18,6 +18,7 @@ enum {
     LT_SCALE_VEC128_32F = 4, /* since 12.9, as the next */
     LT_SCALE_BLK128x128_32F = 5,
     LT_PREFERENCE_MAX_WORKSPACE = 1,
+    ALGORITHMS = 8,
     LT_WORKSPACE_BYTES = 32 << 20, /* what NVIDIA advises on Hopper, and cuBLAS's own there */
 };
 
@@ -35,62 +36,47 @@ typedef struct {
     int reserved[4];
 } LtProposal;
 
+#define LT_FUNCTIONS                                                                                                   \
+    F(create, "cublasLtCreate", void **handle)                                                                         \
+    F(destroy, "cublasLtDestroy", void *handle)                                                                        \
+    F(operation_create, "cublasLtMatmulDescCreate", void **operation, int compute_type, int scale_type)                \
+    F(operation_destroy, "cublasLtMatmulDescDestroy", void *operation)                                                 \
+    F(operation_set, "cublasLtMatmulDescSetAttribute", void *operation, int attribute, const void *value, size_t size) \
+    F(layout_create, "cublasLtMatrixLayoutCreate", void **layout, int type, uint64_t rows, uint64_t columns,           \
+      int64_t ld)                                                                                                      \
+    F(layout_destroy, "cublasLtMatrixLayoutDestroy", void *layout)                                                     \
+    F(preference_create, "cublasLtMatmulPreferenceCreate", void **preference)                                          \
+    F(preference_destroy, "cublasLtMatmulPreferenceDestroy", void *preference)                                         \
+    F(preference_set, "cublasLtMatmulPreferenceSetAttribute", void *preference, int attribute, const void *value,      \
+      size_t size)                                                                                                     \
+    F(heuristic, "cublasLtMatmulAlgoGetHeuristic", void *handle, void *operation, void *a, void *b, void *c, void *d,  \
+      void *preference, int wanted, LtProposal *proposals, int *count)                                                 \
+    F(matmul, "cublasLtMatmul", void *handle, void *operation, const void *alpha, const void *a, void *a_layout,       \
+      const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,         \
+      const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes, Stream stream)
+
 struct CublasLt {
-    void *library;
     const Backend *backend;
     Gemm gemm;
     const Fp8 *fp8; /* NULL: bf16 */
     void *handle, *operation, *a_layout, *b_layout, *c_layout;
     Buffer workspace;
-    LtProposal proposals[CUBLASLT_ALGORITHMS];
+    LtProposal proposals[ALGORITHMS];
     int count, chosen;
-    int (*create)(void **handle);
-    int (*destroy)(void *handle);
-    int (*operation_create)(void **operation, int compute_type, int scale_type);
-    int (*operation_destroy)(void *operation);
-    int (*operation_set)(void *operation, int attribute, const void *value, size_t size);
-    int (*layout_create)(void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
-    int (*layout_destroy)(void *layout);
-    int (*preference_create)(void **preference);
-    int (*preference_destroy)(void *preference);
-    int (*preference_set)(void *preference, int attribute, const void *value, size_t size);
-    int (*heuristic)(void *handle, void *operation, void *a, void *b, void *c, void *d, void *preference, int wanted,
-                     LtProposal *proposals, int *count);
-    int (*matmul)(void *handle, void *operation, const void *alpha, const void *a, void *a_layout, const void *b,
-                  void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
-                  const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes, Stream stream);
+#define F(name, symbol, ...) int (*name)(__VA_ARGS__);
+    LT_FUNCTIONS
+#undef F
 };
-
-static int lt_find_all(CublasLt *lt) {
-    const LibraryFunction functions[] = {{"cublasLtCreate", &lt->create},
-                                         {"cublasLtDestroy", &lt->destroy},
-                                         {"cublasLtMatmulDescCreate", &lt->operation_create},
-                                         {"cublasLtMatmulDescDestroy", &lt->operation_destroy},
-                                         {"cublasLtMatmulDescSetAttribute", &lt->operation_set},
-                                         {"cublasLtMatrixLayoutCreate", &lt->layout_create},
-                                         {"cublasLtMatrixLayoutDestroy", &lt->layout_destroy},
-                                         {"cublasLtMatmulPreferenceCreate", &lt->preference_create},
-                                         {"cublasLtMatmulPreferenceDestroy", &lt->preference_destroy},
-                                         {"cublasLtMatmulPreferenceSetAttribute", &lt->preference_set},
-                                         {"cublasLtMatmulAlgoGetHeuristic", &lt->heuristic},
-                                         {"cublasLtMatmul", &lt->matmul}};
-    return find_functions(lt->library, functions, 12);
-}
-
-/* It reads the scales where they lie. */
-static int lt_scale_pointers(CublasLt *lt) {
-    const float *first = lt->fp8->scale_b, *second = lt->fp8->scale_a;
-    int error = lt->operation_set(lt->operation, LT_DESC_A_SCALE_POINTER, &first, sizeof first);
-    return error ? error : lt->operation_set(lt->operation, LT_DESC_B_SCALE_POINTER, &second, sizeof second);
-}
 
 /* Our B, its first operand, has a scale for 128 x 128, our A one for a row x 128. Its layout of them is ours: of A's
  * the rows are neighbours, of B's the steps of k, and each leading dimension is the length rounded up to 4. */
 static int lt_scale(CublasLt *lt) {
     const int block = LT_SCALE_BLK128x128_32F, row = LT_SCALE_VEC128_32F;
+    const float *first = lt->fp8->scale_b, *second = lt->fp8->scale_a;
     int error = lt->operation_set(lt->operation, LT_DESC_A_SCALE_MODE, &block, sizeof block);
     error = error ? error : lt->operation_set(lt->operation, LT_DESC_B_SCALE_MODE, &row, sizeof row);
-    return error ? error : lt_scale_pointers(lt);
+    error = error ? error : lt->operation_set(lt->operation, LT_DESC_A_SCALE_POINTER, &first, sizeof first);
+    return error ? error : lt->operation_set(lt->operation, LT_DESC_B_SCALE_POINTER, &second, sizeof second);
 }
 
 /* Describes the problem and asks for proposals. Returns 0, or cuBLASLt's status. */
@@ -115,7 +101,7 @@ static int lt_ask(CublasLt *lt) {
                 : lt->preference_set(preference, LT_PREFERENCE_MAX_WORKSPACE, &workspace_bytes, sizeof workspace_bytes);
     error = error ? error
                   : lt->heuristic(lt->handle, lt->operation, lt->a_layout, lt->b_layout, lt->c_layout, lt->c_layout,
-                                  preference, CUBLASLT_ALGORITHMS, lt->proposals, &lt->count);
+                                  preference, ALGORITHMS, lt->proposals, &lt->count);
     if (preference) {
         lt->preference_destroy(preference);
     }
@@ -130,36 +116,29 @@ CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *
         snprintf(why, why_size, "cuBLASLt takes no scales with a leading dimension of their own");
         return NULL;
     }
-    CublasLt *lt = calloc(1, sizeof *lt);
+    void *library = open_cuda_library("libcublasLt", why, why_size); /* stays, as in common/harness/cublas.c */
+    CublasLt *lt = library ? calloc(1, sizeof *lt) : NULL;
     if (!lt) {
-        snprintf(why, why_size, "out of memory");
         return NULL;
     }
     lt->backend = backend;
     lt->gemm = *problem;
     lt->fp8 = fp8;
-    lt->library = open_cuda_library("libcublasLt", why, why_size);
-    if (!lt->library) {
-        free(lt);
-        return NULL;
-    }
-    if (!lt_find_all(lt)) {
-        snprintf(why, why_size, "libcublasLt lacks a function");
-        free(lt);
-        return NULL;
-    }
-    int error = lt_ask(lt);
+    const LibraryFunction functions[] = {
+#define F(name, symbol, ...) {symbol, &lt->name},
+        LT_FUNCTIONS
+#undef F
+    };
+    int error = find_functions(library, functions, sizeof functions / sizeof *functions) ? lt_ask(lt) : -1;
     if (error || lt->count == 0) {
         snprintf(why, why_size, "cuBLASLt proposes nothing (status %d)", error);
-        cublaslt_close(lt);
-        return NULL;
-    }
-    if (backend->allocate(&lt->workspace, LT_WORKSPACE_BYTES, "cuBLASLt's workspace") != GEMM_OK) {
+    } else if (backend->allocate(&lt->workspace, LT_WORKSPACE_BYTES, "cuBLASLt's workspace") != GEMM_OK) {
         snprintf(why, why_size, "no memory for cuBLASLt's workspace");
-        cublaslt_close(lt);
-        return NULL;
+    } else {
+        return lt;
     }
-    return lt;
+    cublaslt_close(lt);
+    return NULL;
 }
 
 void cublaslt_close(CublasLt *lt) {
@@ -168,10 +147,8 @@ void cublaslt_close(CublasLt *lt) {
     }
     lt->backend->release(&lt->workspace);
     void *layouts[] = {lt->a_layout, lt->b_layout, lt->c_layout};
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        if (layouts[i]) {
-            lt->layout_destroy(layouts[i]);
-        }
+    for (int i = 0; i < 3 && layouts[i]; i++) {
+        lt->layout_destroy(layouts[i]);
     }
     if (lt->operation) {
         lt->operation_destroy(lt->operation);
@@ -179,22 +156,17 @@ void cublaslt_close(CublasLt *lt) {
     if (lt->handle) {
         lt->destroy(lt->handle);
     }
-    free(lt); /* the library stays, as above */
+    free(lt);
 }
 
 int cublaslt_count(const CublasLt *lt) { return lt->count; }
 
 void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
 
-void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) {
-    lt->fp8 = fp8;
-    lt_scale_pointers(lt); /* as in lt_ask(), where it did */
-}
-
-GemmStatus cublaslt_launch(void *context) {
-    const CublasLt *lt = (const CublasLt *)context;
+GemmStatus cublaslt_launch(CublasLt *lt, const void *b) {
     const Gemm *gemm = &lt->gemm;
-    const void *a = lt->fp8 ? (const void *)lt->fp8->a : gemm->a, *b = lt->fp8 ? (const void *)lt->fp8->b : gemm->b;
+    const void *a = lt->fp8 ? (const void *)lt->fp8->a : gemm->a;
+    b = b ? b : lt->fp8 ? (const void *)lt->fp8->b : gemm->b;
     int error = lt->matmul(lt->handle, lt->operation, &one, b, lt->a_layout, a, lt->b_layout, &zero, gemm->c,
                            lt->c_layout, gemm->c, lt->c_layout, &lt->proposals[lt->chosen].algorithm,
                            lt->workspace.data, lt->workspace.bytes, gemm->stream);

@@ -1,44 +1,38 @@
 /* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it
- * says, a pause no time at all, and the watchdog sees that clock, too. Data, reference and comparison are the model's.
- * With chapters that are right, wrong, hang or fail. For bench.t. */
+ * says, a pause no time at all. Data, reference and comparison are the model's. With chapters that are right, wrong,
+ * hang or fail. For bench.t. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#include <poll.h>
-#include <sys/mman.h>
+#include <signal.h>
 #include <time.h>
 
-#include "alone.h"
-#include "cublaslt.h"
-#include "harness/nvml.h"
-#include "variants.h"
+#include "bench.h"
 
 enum { MOST_BYTES = 1 << 28 }; /* what is larger is not really there */
 
-/* ---- time, in seconds; one for the parent and its children ---- */
+/* ---- time, in seconds ---- */
 
 static struct {
-    volatile double host, gpu; /* gpu: when the work queued so far ends */
+    double host, gpu; /* gpu: when the work queued so far ends */
     double event[EVENT_SLOTS];
-    int held;
-} * at;
+    int held, is_watched;
+} at;
 
-__attribute__((constructor)) static void start_time(void) {
-    at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-}
-static double free_from(void) { return at->held || at->gpu > at->host ? at->gpu : at->host; }
-static void queue(double ms) { at->gpu = free_from() + ms * 1e-3; }
-static void wait_until(double time) { at->host = time > at->host ? time : at->host; }
+static double free_from(void) { return at.held || at.gpu > at.host ? at.gpu : at.host; }
+static void queue(double ms) { at.gpu = free_from() + ms * 1e-3; }
+static void wait_until(double time) { at.host = time > at.host ? time : at.host; }
 
 /* In place of libc's. */
 int nanosleep(const struct timespec *wanted, struct timespec *left) {
-    at->host += (double)wanted->tv_sec + (double)wanted->tv_nsec * 1e-9;
+    at.host += (double)wanted->tv_sec + (double)wanted->tv_nsec * 1e-9;
     return 0;
 }
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    now->tv_sec = (time_t)at->host;
-    now->tv_nsec = (long)((at->host - (double)now->tv_sec) * 1e9);
+    now->tv_sec = (time_t)at.host;
+    now->tv_nsec = (long)((at.host - (double)now->tv_sec) * 1e9);
     return 0;
 }
+unsigned alarm(unsigned seconds) { return at.is_watched = 1, 0; }
 
 /* ---- the backend ---- */
 
@@ -71,32 +65,28 @@ static GemmStatus mock_clear(const Buffer *buffer) {
     return GEMM_OK;
 }
 static GemmStatus mock_synchronise(const char *what) {
-    wait_until(at->gpu);
+    wait_until(at.gpu);
     return GEMM_OK;
 }
 static GemmStatus mock_record(int slot) {
-    at->event[slot] = free_from();
-    return GEMM_OK;
-}
-static GemmStatus mock_reached(int slot, int *yes) {
-    *yes = at->host >= at->event[slot];
+    at.event[slot] = free_from();
     return GEMM_OK;
 }
 static GemmStatus mock_elapsed_ms(int from, int to, double *ms) {
-    wait_until(at->event[to]);
-    *ms = (at->event[to] - at->event[from]) * 1e3;
+    wait_until(at.event[to]);
+    *ms = (at.event[to] - at.event[from]) * 1e3;
     return GEMM_OK;
 }
 /* What is held runs as if the host had taken no time. */
 static GemmStatus mock_hold(void) {
-    at->gpu = free_from();
-    at->held = 1;
+    at.gpu = free_from();
+    at.held = 1;
     return GEMM_OK;
 }
-static void mock_let_go(void) { at->held = 0; }
+static void mock_let_go(void) { at.held = 0; }
 static GemmStatus mock_start_clock(void) { return GEMM_OK; }
 static GemmStatus mock_clock_mhz(double *mhz) {
-    wait_until(at->gpu);
+    wait_until(at.gpu);
     *mhz = 1500;
     return GEMM_OK;
 }
@@ -113,7 +103,6 @@ const Backend *gpu_backend(void) {
     backend.clear = mock_clear;
     backend.synchronise = mock_synchronise;
     backend.record = mock_record;
-    backend.reached = mock_reached;
     backend.elapsed_ms = mock_elapsed_ms;
     backend.hold = mock_hold;
     backend.start_clock = mock_start_clock;
@@ -172,8 +161,6 @@ static inline GemmStatus right_w4a8(const Gemm *g, GemmError *error) {
     }
     return refer(g, KIND_W4A8, 2);
 }
-#undef CHAPTER_SYMBOL
-#define CHAPTER_SYMBOL(id) gpu_##id
 
 /* The formula likes the slow one; the third, which is the fastest, cannot compute this. */
 static const Variant ways[] = {
@@ -186,15 +173,8 @@ static GemmStatus by_way(const Gemm *g, GemmError *error) {
 }
 static const ChapterBeyond plans = {.choices = CHOOSES_BY_PLAN};
 
-CHAPTER(chapter_02_1_step, .launch = right);
-static GemmStatus slow(const Gemm *g, GemmError *error) { return multiply(g, 2000); }
-static GemmStatus hang(const Gemm *g, GemmError *error) {
-    while (g) {
-        at->host += 1;
-        poll(NULL, 0, 1);
-    }
-    return GEMM_DEVICE;
-}
+/* As the alarm that the bench has set does. */
+static GemmStatus hang(const Gemm *g, GemmError *error) { return at.is_watched ? raise(SIGALRM) : GEMM_DEVICE; }
 static GemmStatus fail(const Gemm *g, GemmError *error) { return GEMM_DEVICE; }
 static GemmStatus crash(const Gemm *g, GemmError *error) { abort(); }
 /* Right when it is checked, then wrong. */
@@ -208,29 +188,34 @@ static GemmStatus turn_wrong(const Gemm *g, GemmError *error) {
 }
 static GemmStatus need_zeros(const Gemm *g, GemmError *error) { return g->a[0] == 0 ? right(g, error) : GEMM_USAGE; }
 static GemmStatus refuse(const Gemm *g, GemmError *error) { return GEMM_USAGE; }
-CHAPTER(chapter_01_slow, .launch = slow);
-CHAPTER(chapter_02_right, .launch = right, .needs = NEEDS_SM90A);
-CHAPTER(chapter_03_hangs, .launch = hang);
-CHAPTER(chapter_04_fails, .launch = fail);
-CHAPTER(chapter_05_crashes, .launch = crash);
-CHAPTER(chapter_06_turns_wrong, .launch = turn_wrong);
-CHAPTER(chapter_07_refuses, .launch = refuse);
-CHAPTER(chapter_08_larger, .launch = right, .needs = NEEDS_SM90);
+CHAPTER(02_1_step, .launch = right);
+CHAPTER(02_right, .launch = right, .needs = NEEDS_SM90A);
+CHAPTER(03_hangs, .launch = hang);
+CHAPTER(04_fails, .launch = fail);
+CHAPTER(05_crashes, .launch = crash);
+CHAPTER(06_turns_wrong, .launch = turn_wrong);
+CHAPTER(07_refuses, .launch = refuse);
+CHAPTER(08_larger, .launch = right, .needs = NEEDS_SM90);
 static const ChapterBeyond fp8 = {.kind = KIND_FP8};
 static const ChapterBeyond w4a8 = {.kind = KIND_W4A8, .prepared_bytes = prepared_bytes, .prepare = prepare};
-CHAPTER(chapter_09_plans, .launch = by_way, .variants = &variants_of_09, .beyond = &plans);
-CHAPTER(chapter_12_fp8, .launch = right_fp8, .beyond = &fp8);
-CHAPTER(chapter_13_w4a8, .launch = right_w4a8, .beyond = &w4a8);
-CHAPTER(exercise_02_patched, .launch = need_zeros);
-CHAPTER(chapter_peer2, .launch = refuse);
-CHAPTER(chapter_peer5, .launch = right_fp8, .beyond = &fp8);
+CHAPTER(09_plans, .launch = by_way, .variants = &variants_of_09, .beyond = &plans);
+CHAPTER(12_fp8, .launch = right_fp8, .beyond = &fp8);
+CHAPTER(13_w4a8, .launch = right_w4a8, .beyond = &w4a8);
+CHAPTER(peer2, .launch = refuse);
+CHAPTER(peer5, .launch = right_fp8, .beyond = &fp8);
 
-GemmStatus alone_launch(void *alone) {
-    at->host += 1e-5; /* starting it takes the host longer than the GPU takes to copy */
-    queue(((const Alone *)alone)->kind == ALONE_COPY ? 0.005 : 5);
-    return GEMM_OK;
-}
-double alone_work(const Alone *alone) { return alone->kind == ALONE_COPY ? 1e10 : 1e12; }
+#undef CHAPTER_SYMBOL
+#define CHAPTER_SYMBOL(id) gpu_exercise_##id
+CHAPTER(02_patched, .launch = need_zeros);
+
+/* Starting it takes the host longer than the GPU takes to copy. */
+static GemmStatus launch_copy(const Gemm *g, GemmError *error) { return at.host += 1e-5, queue(0.005), GEMM_OK; }
+static GemmStatus launch_wgmma(const Gemm *g, GemmError *error) { return queue(5), GEMM_OK; }
+double alone_work(const Chapter *chapter, int sm_count) { return chapter->launch == launch_copy ? 1e10 : 1e12; }
+#undef CHAPTER_SYMBOL
+#define CHAPTER_SYMBOL(id) gpu_chapter_##id
+CHAPTER(wgmma, .launch = launch_wgmma);
+CHAPTER(copy, .launch = launch_copy);
 
 /* ---- libraries ---- */
 
@@ -260,13 +245,16 @@ CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *
 void cublaslt_close(CublasLt *lt) { free(lt); }
 int cublaslt_count(const CublasLt *lt) { return lt ? 3 : 0; }
 void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
-void cublaslt_operands(CublasLt *lt, const Fp8 *fp8) { lt->beyond.operands = fp8; }
-GemmStatus cublaslt_launch(void *context) {
-    CublasLt *lt = context;
+GemmStatus cublaslt_launch(CublasLt *lt, const void *b) {
+    if (lt->beyond.operands && lt->chosen != 1) {
+        Fp8 fp8 = *(const Fp8 *)lt->beyond.operands;
+        Beyond beyond = {.operands = &fp8};
+        Gemm gemm = lt->gemm;
+        fp8.b = b ? b : fp8.b;
+        gemm.beyond = &beyond;
+        return refer(&gemm, KIND_FP8, lt->chosen == 0 ? 8 : 2);
+    }
     if (lt->beyond.operands) {
-        if (lt->chosen != 1) {
-            return refer(&lt->gemm, KIND_FP8, lt->chosen == 0 ? 8 : 2);
-        }
         lt->gemm.c[0] = 0;
         return GEMM_OK;
     }
@@ -278,5 +266,5 @@ Nvml *nvml_open(const char *bus, char *why, size_t why_size) { return (Nvml *)&o
 void nvml_close(Nvml *nvml) { (void)nvml; }
 double nvml_sm_mhz(const Nvml *nvml) { return nvml ? 1400 : 0; }
 double nvml_watts(const Nvml *nvml) { return nvml ? 500 : 0; }
-double nvml_joules(const Nvml *nvml) { return nvml ? 500 * at->host : 0; }
+double nvml_joules(const Nvml *nvml) { return nvml ? 500 * at.host : 0; }
 void nvml_driver_version(const Nvml *nvml, char *text, size_t size) { snprintf(text, size, "1.0"); }
