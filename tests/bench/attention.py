@@ -79,25 +79,6 @@ def ours(path):
 PYTORCH = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention-2": SDPBackend.FLASH_ATTENTION}
 
 
-class Clock:
-    """The SM clock by NVML, in MHz; 0: not known."""
-
-    def __init__(self):
-        self.device = ctypes.c_void_p()
-        try:
-            self.nvml = ctypes.CDLL("libnvidia-ml.so.1")
-            self.nvml.nvmlInit_v2()
-            self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.device))
-        except OSError:
-            self.nvml = None
-
-    def mhz(self):
-        value = ctypes.c_uint(0)
-        if self.nvml:
-            self.nvml.nvmlDeviceGetClockInfo(self.device, 1, ctypes.byref(value))
-        return value.value
-
-
 def operands(point):
     """Normal; as a projection leaves them: [batch][token][head][size], seen as [batch][head][token][size]."""
     batches, heads, kv_heads, queries, keys, d, _ = point
@@ -143,7 +124,7 @@ def is_right(out, expected):
 def graph_of(run, launches):
     """So many launches, one after the other."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         for _ in range(launches):
             run()
     return graph
@@ -160,8 +141,8 @@ def sample(graph, launches):
     return begin.elapsed_time(end) / launches
 
 
-def measure(point, contestants, options, clock):
-    """Yields name, TFLOP/s of each round, MHz; None instead of TFLOP/s where the result is wrong."""
+def measure(point, contestants, options):
+    """Yields name and TFLOP/s of each round; None instead where the result is wrong."""
     batches, heads, kv_heads, queries, keys, d, causal = point
     q, k, v = operands(point)
     out, lse = torch.empty_like(q), torch.empty(q.shape[:3], dtype=torch.float32, device="cuda")
@@ -181,16 +162,15 @@ def measure(point, contestants, options, clock):
             continue
         if is_right(result, expected):
             launches = max(2, int(-(-SAMPLE_MS // sample(graph_of(run, 2), 2))))
-            rows.append((name, graph_of(run, launches), launches, [], []))
+            rows.append((name, graph_of(run, launches), launches, []))
         else:
-            yield name, None, 0
+            yield name, None
     for _ in range(options.rounds):
-        for _, graph, launches, values, mhz in rows:
+        for _, graph, launches, values in rows:
             time.sleep(options.pause / 1000)
             values.append(flop / sample(graph, launches) / 1e9)
-            mhz.append(clock.mhz())
-    for name, _, _, values, mhz in rows:
-        yield name, values, statistics.mean(mhz)
+    for name, _, _, values in rows:
+        yield name, values
 
 
 def text_of(point):
@@ -214,6 +194,16 @@ def driver_version():
         return ""
 
 
+def write_row(path, gpu, place, name, tflops, ratio=""):
+    """Appends a row to a CSV of the bench. place: its mode, m, n and k; tflops: of each round."""
+    with open(path, "a", encoding="ascii") as csv:
+        if csv.tell() == 0:
+            print(HEADER, file=csv)
+        print(gpu, datetime.date.today(), os.environ.get("COMMIT", "unknown"), place, name,
+              *("%.4g" % x for x in (statistics.median(tflops), min(tflops), max(tflops))),
+              ratio, "", "", driver_version(), torch.version.cuda, "", sep=",", file=csv)
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].strip())
     parser.add_argument("--flash3")
@@ -229,25 +219,19 @@ def main():
     contestants += [(name, sdpa(backend)) for name, backend in PYTORCH.items()]
     if options.flash3:
         contestants.append(("FlashAttention-3", Flash3(options.flash3)))
-    gpu, clock, wrong = torch.cuda.get_device_name(0), Clock(), 0
+    gpu, wrong = torch.cuda.get_device_name(0), 0
     print(f"{gpu}, PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}")
-    csv_path = options.csv or os.path.join(
+    path = options.csv or os.path.join(
         TOP, f"tests/bench/results/{re.sub('[^a-z0-9]', '_', gpu.lower())}_{datetime.date.today()}_attention"
         f"{'_more' * options.more}.csv")
-    csv = open(csv_path, "a", encoding="ascii")
-    if csv.tell() == 0:
-        print(HEADER, file=csv)
     for point in MORE if options.more else POINTS:
         print(text_of(point))
-        for name, values, mhz in measure(point, contestants, options, clock):
+        for name, values in measure(point, contestants, options):
             wrong += values is None
-            print(f"  {name:20} " + ("wrong" if values is None else "%.1f TFLOP/s (%.1f to %.1f), %.0f MHz" % (
-                statistics.median(values), min(values), max(values), mhz)), flush=True)
+            print(f"  {name:20} " + ("wrong" if values is None else "%.1f TFLOP/s (%.1f to %.1f)" % (
+                statistics.median(values), min(values), max(values))), flush=True)
             if values:
-                print(gpu, datetime.date.today(), os.environ.get("COMMIT", "unknown"), csv_of(point, options.more),
-                      name, *("%.4g" % x for x in (statistics.median(values), min(values), max(values))),
-                      "", "%.0f" % mhz if mhz else "", "", driver_version(), torch.version.cuda, "", sep=",",
-                      file=csv, flush=True)
+                write_row(path, gpu, csv_of(point, options.more), name, values)
     return 1 if wrong else 0
 
 

@@ -4,7 +4,6 @@
 
 One process for each GPU of this host. gather_a: rows of A are gathered while they are multiplied; reduce_scatter: the
 product of each rank's part of K is scattered while it is computed. A launch takes as long as on the slowest rank."""
-import datetime
 import os
 import statistics
 import sys
@@ -14,7 +13,7 @@ os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # no NVLink multicast, as in cha
 os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from attention import driver_version, torch  # noqa: E402
+from attention import graph_of, torch, write_row  # noqa: E402
 if not torch.cuda.is_available():
     print("several: torch sees no GPU", file=sys.stderr)
     sys.exit(3)
@@ -51,15 +50,6 @@ def ways_of(rank, ranks, m, n, k):
     }
 
 
-def graph_of(way):
-    """A graph of LAUNCHES launches."""
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        for _ in range(LAUNCHES):
-            way()
-    return graph
-
-
 def sample(graph):
     """Milliseconds of one launch on the slowest rank."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -85,20 +75,16 @@ def run(rank, ranks, csv, shapes):
         for way in [*ways.values()] * 3:
             way()
         torch.cuda.synchronize()
-        graphs = {name: graph_of(way) for name, way in ways.items()}
+        graphs = {name: graph_of(way, LAUNCHES) for name, way in ways.items()}
         times = {name: [] for name in graphs}
         for _ in range(ROUNDS):
             for name, graph in graphs.items():
                 times[name].append(sample(graph))
         for name in graphs if rank == 0 else ():
-            tflops = sorted(2e-9 * m * n * k / ms for ms in times[name])
-            base = statistics.median(2e-9 * m * n * k / ms for ms in times[name.replace("fused", "nccl")])
-            median = statistics.median(tflops)
+            tflops, base = ([2e-9 * m * n * k / ms for ms in times[of]] for of in (name, name.replace("fused", "nccl")))
             print(f"{name:28} {m} x {n} x {k}: {statistics.median(times[name]):.4f} ms")
-            with open(csv, "a", encoding="ascii") as file:
-                print(f"{ranks} x {torch.cuda.get_device_name()},{datetime.date.today()},"
-                      f"{os.environ.get('COMMIT', 'unknown')},several,{m},{n},{k},{name},{median:.4g},{tflops[0]:.4g},"
-                      f"{tflops[-1]:.4g},{median / base:.4f},,,{driver_version()},{torch.version.cuda},", file=file)
+            write_row(csv, f"{ranks} x {torch.cuda.get_device_name()}", f"several,{m},{n},{k}", name, tflops,
+                      f"{statistics.median(tflops) / statistics.median(base):.4f}")
         torch.cuda.synchronize()
         graphs.clear()  # before the communicator that they use
     dist.destroy_process_group()

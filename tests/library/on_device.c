@@ -33,29 +33,18 @@ static cudaStream_t new_stream(unsigned flags) {
     return stream;
 }
 
-/* A few numbers, over and over, in every order of magnitude that bf16 sums notice. */
-enum { PATTERN = (1 << 20) + 7 };
-static uint16_t *pattern; /* on the device */
-
+/* A matrix on the device, of numbers up to 1.99, of both signs. */
 static void *filled(size_t elements) {
-    char *to = allocated(elements * 2, 0);
-    for (size_t done = 0; done < elements; done += PATTERN) {
-        size_t left = elements - done < PATTERN ? elements - done : PATTERN;
-        must(cudaMemcpy(to + done * 2, pattern, left * 2, cudaMemcpyDeviceToDevice), "a copy");
-    }
-    return to;
-}
-
-static void make_pattern(void) {
-    uint16_t *host = malloc(PATTERN * 2);
+    uint16_t *host = malloc(elements * 2);
     uint32_t random = 1;
-    for (int i = 0; i < PATTERN; i++) {
+    for (size_t i = 0; i < elements; i++) {
         random = random * 1664525 + 1013904223;
-        host[i] = (uint16_t)((random >> 16 & 0x83ff) | (0x3c + (random >> 8 & 3)) << 8); /* up to 1.99, of both signs */
+        host[i] = (uint16_t)((random >> 16 & 0x83ff) | (0x3c + (random >> 8 & 3)) << 8);
     }
-    pattern = allocated(PATTERN * 2, 0);
-    must(cudaMemcpy(pattern, host, PATTERN * 2, cudaMemcpyHostToDevice), "a copy");
+    void *device = allocated(elements * 2, 0);
+    must(cudaMemcpy(device, host, elements * 2, cudaMemcpyHostToDevice), "a copy");
     free(host);
+    return device;
 }
 
 /* Shapes of both kernels: two take the same one, with all and with half of an SM; the last is large enough for
@@ -346,7 +335,6 @@ int main(void) {
     if (!ok(status == GEMM09_OK && text[0] == '\0', "a handle")) {
         return diag("%s", text) + 1;
     }
-    make_pattern();
     void *workspace = new_workspace();
     for (int i = 0; i < SHAPES; i++) {
         shape[i].a = filled((size_t)shapes[i][0] * shapes[i][2]);

@@ -1,5 +1,5 @@
-/* example - libgemm09 in a C program: the same product on two streams at once, compared with a sum in fp64; then by
- * plans, which are measured once and kept in a file.
+/* example - libgemm09 in a C program: a product by the formula's choice, compared with a sum in fp64; then by a plan,
+ * which is measured once and kept in a file.
  *
  * Run           make library, then build/release/library/example [FILE]
  *               FILE: plans are loaded from it, and saved to it
@@ -15,8 +15,6 @@
 #include <cuda_runtime.h>
 
 #include "gemm09.h"
-
-enum { STREAMS = 2 };
 
 static const int sizes[][3] = {{1, 1, 1}, {16, 1024, 2048}, {300, 521, 1003}, {512, 640, 768}}; /* m, n, k */
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -55,50 +53,39 @@ static float from_bf16(uint16_t x) {
     return value;
 }
 
-/* One matrix: as floats [rows][cols] on the host, and in bf16 [rows][padded(cols)] on the device, with NaN between the
- * rows. */
-typedef struct {
-    float *host;
-    void *device;
-} Matrix;
-
-static Matrix filled(int rows, int cols, uint32_t seed) {
+/* One matrix: as floats [rows][cols] in *host, and in bf16 [rows][padded(cols)] on the device, which is returned, with
+ * NaN between the rows. */
+static void *filled(float **host, int rows, int cols, uint32_t seed) {
     int ld = padded(cols);
     size_t bytes = (size_t)rows * ld * 2;
     uint16_t *rounded = malloc(bytes);
-    Matrix x = {malloc(sizeof(float) * rows * cols), NULL};
-    must(rounded && x.host ? cudaMalloc(&x.device, bytes) : cudaErrorMemoryAllocation, "an allocation");
+    void *device = NULL;
+    *host = malloc(sizeof(float) * rows * cols);
+    must(rounded && *host ? cudaMalloc(&device, bytes) : cudaErrorMemoryAllocation, "an allocation");
     memset(rounded, 0xff, bytes);
-    for (int row = 0; row < rows; row++) {
-        for (int col = 0; col < cols; col++) {
-            int index = row * cols + col;
-            uint32_t bits;
-            x.host[index] = element((uint32_t)index, seed);
-            memcpy(&bits, &x.host[index], sizeof bits);
-            rounded[(size_t)row * ld + col] = (uint16_t)(bits >> 16);
-        }
+    for (int i = 0; i < rows * cols; i++) {
+        uint32_t bits;
+        (*host)[i] = element((uint32_t)i, seed);
+        memcpy(&bits, &(*host)[i], sizeof bits);
+        rounded[(size_t)(i / cols) * ld + i % cols] = (uint16_t)(bits >> 16);
     }
-    must(cudaMemcpy(x.device, rounded, bytes, cudaMemcpyHostToDevice), "a copy to the device");
+    must(cudaMemcpy(device, rounded, bytes, cudaMemcpyHostToDevice), "a copy to the device");
     free(rounded);
-    return x;
+    return device;
 }
 
 /* Is c what it should be? An error of one rounding to bf16 is allowed, and a little more for the sum in fp32. */
 static int is_right(const uint16_t *c, const float *a, const float *b, int m, int n, int k) {
-    for (int row = 0; row < m; row++) {
-        for (int col = 0; col < n; col++) {
-            double sum = 0, magnitude = 0;
-            for (int i = 0; i < k; i++) {
-                double product = (double)a[row * k + i] * b[col * k + i];
-                sum += product;
-                magnitude += fabs(product);
-            }
-            double error = fabs(from_bf16(c[(size_t)row * padded(n) + col]) - sum);
-            if (!(error <= fabs(sum) / 256 + magnitude * 1e-6 * sqrt(k))) {
-                fprintf(stderr, "example: C[%d][%d] is %g, not %g\n", row, col,
-                        from_bf16(c[(size_t)row * padded(n) + col]), sum);
-                return 0;
-            }
+    for (int i = 0; i < m * n; i++) {
+        double sum = 0, magnitude = 0, got = from_bf16(c[(size_t)(i / n) * padded(n) + i % n]);
+        for (int j = 0; j < k; j++) {
+            double product = (double)a[i / n * k + j] * b[i % n * k + j];
+            sum += product;
+            magnitude += fabs(product);
+        }
+        if (!(fabs(got - sum) <= fabs(sum) / 256 + magnitude * 1e-6 * sqrt(k))) {
+            fprintf(stderr, "example: C[%d][%d] is %g, not %g\n", i / n, i % n, got, sum);
+            return 0;
         }
     }
     return 1;
@@ -128,80 +115,64 @@ static void find_plan(const Gemm09 *handle, Gemm09Problem *p) {
     }
 }
 
-static int multiply(const Gemm09 *handle, cudaStream_t *streams, void **workspaces, int m, int n, int k) {
+/* Multiplies on a stream, first without and then with a plan. */
+static int multiply(const Gemm09 *handle, cudaStream_t stream, void *workspace, int m, int n, int k) {
     char text[GEMM09_TEXT_BYTES];
-    Matrix a = filled(m, k, 1), b = filled(n, k, 2);
-    void *c[STREAMS];
-    Gemm09Problem p[STREAMS];
-    uint64_t sum[2][STREAMS] = {{0}};
+    float *a, *b;
     size_t bytes = (size_t)m * padded(n) * 2;
-    uint16_t *host = malloc(bytes);
-    int right = host != NULL;
-    for (int i = 0; i < STREAMS; i++) {
-        must(cudaMalloc(&c[i], bytes), "an allocation");
-        p[i] = (Gemm09Problem){.m = m, .n = n, .k = k};
-        p[i].a = a.device, p[i].lda = padded(k);
-        p[i].b = b.device, p[i].ldb = padded(k);
-        p[i].c = c[i], p[i].ldc = padded(n);
-        p[i].workspace = workspaces[i], p[i].workspace_bytes = gemm09_workspace_bytes();
-        p[i].stream = streams[i];
-    }
-    for (int by_plan = 0; by_plan < 2; by_plan++) {
-        for (int i = 0; i < STREAMS; i++) {
-            if (by_plan) {
-                find_plan(handle, &p[i]);
-            }
-            must09(gemm09_launch(handle, &p[i], text, sizeof text), text);
+    uint16_t *c = malloc(bytes);
+    uint64_t sum[2] = {0};
+    int right = c != NULL;
+    Gemm09Problem p = {.m = m, .n = n, .k = k};
+    p.a = filled(&a, m, k, 1), p.lda = padded(k);
+    p.b = filled(&b, n, k, 2), p.ldb = padded(k);
+    must(cudaMalloc(&p.c, bytes), "an allocation");
+    p.ldc = padded(n);
+    p.workspace = workspace, p.workspace_bytes = gemm09_workspace_bytes();
+    p.stream = stream;
+    for (int by_plan = 0; by_plan < 2 && right; by_plan++) {
+        if (by_plan) {
+            find_plan(handle, &p);
         }
-        for (int i = 0; i < STREAMS && right; i++) {
-            must(cudaStreamSynchronize(streams[i]), "the multiplication");
-            must(cudaMemcpy(host, c[i], bytes, cudaMemcpyDeviceToHost), "a copy to the host");
-            sum[by_plan][i] = checksum(host, m, n);
-            /* The sums in fp64 take the longest here, so the other streams only have to have the same bits. */
-            right = i == 0 ? is_right(host, a.host, b.host, m, n, k) : sum[by_plan][i] == sum[by_plan][0];
-        }
+        must09(gemm09_launch(handle, &p, text, sizeof text), text);
+        must(cudaStreamSynchronize(stream), "the multiplication");
+        must(cudaMemcpy(c, p.c, bytes, cudaMemcpyDeviceToHost), "a copy to the host");
+        sum[by_plan] = checksum(c, m, n);
+        right = is_right(c, a, b, m, n, k);
     }
     printf("%d x %d x %d: %s, checksum %016llx, by its plan %016llx\n", m, n, k, right ? "right" : "WRONG",
-           (unsigned long long)sum[0][0], (unsigned long long)sum[1][0]);
-    for (int i = 0; i < STREAMS; i++) {
-        must(cudaFree(c[i]), "cudaFree");
-    }
-    must(cudaFree(a.device), "cudaFree");
-    must(cudaFree(b.device), "cudaFree");
-    free(a.host), free(b.host), free(host);
+           (unsigned long long)sum[0], (unsigned long long)sum[1]);
+    must(cudaFree((void *)p.a), "cudaFree");
+    must(cudaFree((void *)p.b), "cudaFree");
+    must(cudaFree(p.c), "cudaFree");
+    free(a), free(b), free(c);
     return right;
 }
 
 int main(int argc, char *argv[]) {
     char text[GEMM09_TEXT_BYTES];
     Gemm09 *handle;
+    cudaStream_t stream;
+    void *workspace;
+    int wrong = 0;
     must09(gemm09_create(&handle, text, sizeof text), text);
-    cudaStream_t streams[STREAMS];
-    void *workspaces[STREAMS];
-    for (int i = 0; i < STREAMS; i++) {
-        must(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking), "a stream");
-        must(cudaMalloc(&workspaces[i], gemm09_workspace_bytes()), "an allocation");
-        must(cudaMemsetAsync(workspaces[i], 0, gemm09_workspace_bytes(), streams[i]), "cudaMemsetAsync");
-    }
-    planned = SIZES;
-    if (argc < 2 || access(argv[1], F_OK) != 0) {
-        planned = 0;
-    } else {
+    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    must(cudaMalloc(&workspace, gemm09_workspace_bytes()), "an allocation");
+    must(cudaMemsetAsync(workspace, 0, gemm09_workspace_bytes(), stream), "cudaMemsetAsync");
+    if (argc >= 2 && access(argv[1], F_OK) == 0) {
+        planned = SIZES;
         must09(gemm09_load_plans(handle, argv[1], plans, &planned, text, sizeof text), text);
     }
     size_t loaded = planned;
-    int wrong = 0;
     for (size_t i = 0; i < SIZES; i++) {
-        wrong += !multiply(handle, streams, workspaces, sizes[i][0], sizes[i][1], sizes[i][2]);
+        wrong += !multiply(handle, stream, workspace, sizes[i][0], sizes[i][1], sizes[i][2]);
     }
     printf("%zu plans loaded, %zu measured\n", loaded, planned - loaded);
     if (argc >= 2 && planned > loaded) {
         must09(gemm09_save_plans(handle, argv[1], plans, planned, text, sizeof text), text);
     }
     gemm09_destroy(handle);
-    for (int i = 0; i < STREAMS; i++) {
-        must(cudaStreamDestroy(streams[i]), "cudaStreamDestroy");
-        must(cudaFree(workspaces[i]), "cudaFree");
-    }
+    must(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    must(cudaFree(workspace), "cudaFree");
     return wrong > 0;
 }

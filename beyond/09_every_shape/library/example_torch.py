@@ -78,11 +78,9 @@ class Gemm09:
 
         With plan, the first call of a shape measures the likely kernels, and the later ones take the fastest.
         """
-        for x in (a, b, c):
-            if x.dtype != torch.bfloat16 or x.device.type != "cuda" or x.dim() != 2 or x.stride(1) != 1:
-                raise ValueError("accepted are matrices of bfloat16 on the GPU whose rows are contiguous")
-        if a.size(1) != b.size(1) or c.size(0) != a.size(0) or c.size(1) != b.size(0):
-            raise ValueError(f"the sizes do not fit: {tuple(a.shape)}, {tuple(b.shape)}, {tuple(c.shape)}")
+        for x, shape in ((a, (a.size(0), a.size(1))), (b, (b.size(0), a.size(1))), (c, (a.size(0), b.size(0)))):
+            if x.dtype != torch.bfloat16 or x.device.type != "cuda" or x.shape != shape or x.stride(1) != 1:
+                raise ValueError(f"accepted is a matrix {shape} of bfloat16 on the GPU whose rows are contiguous")
         problem = Problem(a.size(0), b.size(0), a.size(1), a.data_ptr(), a.stride(0), b.data_ptr(), b.stride(0),
                           c.data_ptr(), c.stride(0), workspace.data_ptr(), workspace.numel(),
                           torch.cuda.current_stream().cuda_stream)
@@ -140,17 +138,12 @@ def main():
         stream.synchronize()
         right = is_right(c, a, b)
 
-        # Captured with other numbers in A, replayed twice: a replay computes with what is there then.
-        a2, c2, workspace = a.neg(), matrix(m, n), gemm.workspace()
-        a_input = matrix(m, k)
-        a_input.copy_(a2)
+        # Captured while A is NaN: a replay computes with what is there then.
+        a_input, c2, workspace = matrix(m, k), matrix(m, n), gemm.workspace()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             gemm.multiply(a_input, b, c2, workspace)
-        graph.replay()
-        right = right and torch.equal(c2, c.neg())
         a_input.copy_(a)
-        c2.fill_(float("nan"))
         graph.replay()
         right = right and torch.equal(c2, c)
 
