@@ -2,7 +2,7 @@
 """example_torch - libgemm09 in PyTorch: on the current stream, captured in a CUDA graph, and by a plan.
 
 Run           make library, then python3 beyond/09_every_shape/library/example_torch.py [libgemm09.so [FILE]]
-              FILE: plans are loaded from it, and saved to it
+              FILE: plans that example.c has saved
 
 It makes the matrices that example.c makes, and prints the same lines, with the same bits. Exit status 3: no PyTorch, or
 no GPU.
@@ -39,7 +39,6 @@ class Gemm09:
     def __init__(self, path):
         self.library = ctypes.CDLL(path)
         self.library.gemm09_workspace_bytes.restype = ctypes.c_size_t
-        self.library.gemm09_status_text.restype = ctypes.c_char_p
         self.library.gemm09_destroy.argtypes = [ctypes.c_void_p]
         self.plans = {}  # (m, n, k, lda, ldb, ldc): plan
         self.handle = ctypes.c_void_p()
@@ -53,7 +52,7 @@ class Gemm09:
         text = ctypes.create_string_buffer(256)
         status = function(*arguments, text, ctypes.c_size_t(len(text)))
         if status != 0:
-            raise RuntimeError(f"{self.library.gemm09_status_text(status).decode()}: {text.value.decode()}")
+            raise RuntimeError(text.value.decode())
 
     def load(self, path):
         """Plans of an earlier process. A damaged file, or one of another card, raises an error that names the line."""
@@ -61,13 +60,6 @@ class Gemm09:
         self.call(self.library.gemm09_load_plans, self.handle, path.encode(), problems, ctypes.byref(count))
         for p in problems[: count.value]:
             self.plans[(p.m, p.n, p.k, p.lda, p.ldb, p.ldc)] = p.plan
-
-    def save(self, path):
-        problems = (Problem * len(self.plans))()
-        for p, (sizes, plan) in zip(problems, self.plans.items()):
-            p.m, p.n, p.k, p.lda, p.ldb, p.ldc = sizes
-            p.plan = plan
-        self.call(self.library.gemm09_save_plans, self.handle, path.encode(), problems, ctypes.c_size_t(len(problems)))
 
     def workspace(self):
         """One for each stream, and one for each graph."""
@@ -125,7 +117,7 @@ def main():
     built = os.path.join(HERE, "../../../build/release/library/libgemm09.so")
     gemm = Gemm09(sys.argv[1] if len(sys.argv) > 1 else built)
     plans = sys.argv[2] if len(sys.argv) > 2 else None
-    if plans and os.path.exists(plans):
+    if plans:
         gemm.load(plans)
     loaded = len(gemm.plans)
     wrong = 0
@@ -156,8 +148,6 @@ def main():
         print(f"{m} x {n} x {k}: {'right' if right else 'WRONG'}, checksum {checksum(c):016x}, "
               f"by its plan {checksum(planned[0]):016x}")
     print(f"{loaded} plans loaded, {len(gemm.plans) - loaded} measured")
-    if plans and len(gemm.plans) > loaded:
-        gemm.save(plans)
     return 1 if wrong else 0
 
 

@@ -136,32 +136,19 @@ static int problem_fits(const Gemm09Problem *p) {
 
 static int handle_fits(const Gemm09 *handle) { return is_given("handle", handle, "what gemm09_create() has made"); }
 
-/* Is the handle for the current device, and the stream too? */
-static Gemm09Status device_fits(const Gemm09 *handle, const Gemm09Problem *p) {
+/* The handle is for the current device. A stream of another one the launch refuses. */
+static Gemm09Status arguments_fit(const Gemm09 *handle, const Gemm09Problem *p) {
     int device;
+    if (!problem_fits(p) || !handle_fits(handle)) {
+        return GEMM09_BAD_ARGUMENT;
+    }
     if (cuda_status(cudaGetDevice(&device), "cudaGetDevice", &current.error) != GEMM_OK) {
         return GEMM09_CUDA_FAILED;
     }
-    if (device != handle->device) {
-        refused("the current device is %d: accepted is the handle's, %d", device, handle->device);
-        return GEMM09_BAD_ARGUMENT;
-    }
-#if CUDART_VERSION >= 12080
-    /* The default streams belong to the current device. A stream that is captured must not be asked: that would end the
-     * capture. There, and with a driver that cannot tell, the launch says what is wrong. */
-    int named = p->stream == NULL || p->stream == cudaStreamLegacy || p->stream == cudaStreamPerThread;
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    if (!named && succeeded(cudaStreamIsCapturing(p->stream, &capture)) && capture == cudaStreamCaptureStatusNone &&
-        succeeded(cudaStreamGetDevice(p->stream, &device)) && device != handle->device) {
-        refused("stream is of device %d: accepted are streams of the handle's, %d", device, handle->device);
-        return GEMM09_BAD_ARGUMENT;
-    }
-#endif
-    return GEMM09_OK;
-}
-
-static Gemm09Status arguments_fit(const Gemm09 *handle, const Gemm09Problem *p) {
-    return problem_fits(p) && handle_fits(handle) ? device_fits(handle, p) : GEMM09_BAD_ARGUMENT;
+    return device == handle->device ||
+                   refused("the current device is %d: accepted is the handle's, %d", device, handle->device)
+               ? GEMM09_OK
+               : GEMM09_BAD_ARGUMENT;
 }
 
 /* `beyond` is where g.beyond will point. */
@@ -406,15 +393,3 @@ Gemm09Status gemm09_create(Gemm09 **handle, char *text, size_t text_bytes) {
 void gemm09_destroy(Gemm09 *handle) { free(handle); }
 
 size_t gemm09_workspace_bytes(void) { return (workspace_bytes(NULL) + 15) / 16 * 16; }
-
-const char *gemm09_status_text(Gemm09Status status) {
-    switch (status) {
-    case GEMM09_OK: return "done";
-    case GEMM09_BAD_ARGUMENT: return "an argument is not accepted";
-    case GEMM09_NO_DEVICE: return "there is no Hopper GPU to use";
-    case GEMM09_CUDA_FAILED: return "a call of CUDA failed";
-    case GEMM09_NO_MEMORY: return "the host has no memory left";
-    case GEMM09_BAD_FILE: return "a file of plans is not accepted";
-    }
-    return "not a status of libgemm09";
-}

@@ -105,9 +105,6 @@ Gemm09Status gemm09_save_plans(const Gemm09 *handle, const char *path, const Gem
 Gemm09Status gemm09_load_plans(const Gemm09 *handle, const char *path, Gemm09Problem *problems, size_t *count,
                                char *text, size_t text_bytes);
 
-/* What a status means, in a few words; never NULL. */
-const char *gemm09_status_text(Gemm09Status status);
-
 #ifdef __cplusplus
 }
 #endif
