@@ -8,8 +8,6 @@
 
 #include "bench.h"
 
-enum { MOST_BYTES = 1 << 28 }; /* what is larger is not really there */
-
 /* ---- time, in seconds ---- */
 
 static struct {
@@ -47,23 +45,6 @@ static GemmStatus mock_open(const Options *options, GpuNeed need, DeviceInfo *in
     info->free_bytes = (size_t)1 << 32;
     return GEMM_OK;
 }
-static void mock_close(void) {}
-static GemmStatus mock_allocate(Buffer *buffer, size_t bytes, const char *name) {
-    buffer->data = bytes ? calloc(1, bytes < MOST_BYTES ? bytes : 1) : NULL;
-    buffer->bytes = bytes;
-    buffer->name = name;
-    return GEMM_OK;
-}
-static void mock_release(Buffer *buffer) {
-    free(buffer->data);
-    buffer->data = NULL;
-}
-static GemmStatus mock_clear(const Buffer *buffer) {
-    if (buffer->data && buffer->bytes < MOST_BYTES) {
-        memset(buffer->data, 0, buffer->bytes);
-    }
-    return GEMM_OK;
-}
 static GemmStatus mock_synchronise(const char *what) {
     wait_until(at.gpu);
     return GEMM_OK;
@@ -97,10 +78,6 @@ const Backend *gpu_backend(void) {
     backend.name = "gpu";
     backend.is_model = 0;
     backend.open = mock_open;
-    backend.close = mock_close;
-    backend.allocate = mock_allocate;
-    backend.release = mock_release;
-    backend.clear = mock_clear;
     backend.synchronise = mock_synchronise;
     backend.record = mock_record;
     backend.elapsed_ms = mock_elapsed_ms;
