@@ -9,7 +9,6 @@ REFUSAL_TEST := $(B)/tests/library/refusals
 LIBRARY_GPU_TEST := $(B)/tests/library/on_device
 LIBRARY_GPU_TESTS := $(LIBRARY_GPU_TEST) tests/library/on_gpu.t
 MORE_TESTS += tests/library/library.t $(REFUSAL_TEST) $(LIBRARY_GPU_TESTS)
-TEST_RPATH := -rpath='$$ORIGIN/../../library'
 
 ifneq ($(HAVE_NVCC),)
 tests/library/library.t tests/library/on_gpu.t: $(LIBRARY_FILES)
@@ -17,17 +16,11 @@ $(REFUSAL_TEST).o: tests/library/refusals.c $(LIBRARY_SOURCE)/gemm09.h $(CC_STAM
 	$(call c_object,-Itests/unit -I$(LIBRARY_SOURCE))
 $(REFUSAL_TEST): $(REFUSAL_TEST).o $(LIBRARY)/libgemm09.so
 	$(call say,LINK,$@)
-	$(Q)$(CC) $< -L$(LIBRARY) -lgemm09 -Wl,$(TEST_RPATH) $(LDFLAGS) -o $(NEW) $(renamed)
+	$(Q)$(CC) $< -L$(LIBRARY) -lgemm09 -Wl,-rpath='$$ORIGIN/../../library' $(LDFLAGS) -o $(NEW) $(renamed)
 $(LIBRARY_GPU_TEST).o: tests/library/on_device.c $(LIBRARY_SOURCE)/gemm09.h tests/unit/tap.h $(NVCC_STAMP)
-	$(call say,CC,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -Xcompiler=-std=c11$(comma)-D_GNU_SOURCE$(comma)-O2$(comma)-Wall$(comma)-Wextra$(comma)-Werror \
-	    -Itests/unit \
-	    -I$(LIBRARY_SOURCE) -c $< -o $(NEW) $(renamed)
+	$(call c_example,-Itests/unit -I$(LIBRARY_SOURCE))
 $(LIBRARY_GPU_TEST): $(LIBRARY_GPU_TEST).o $(LIBRARY)/libgemm09.so
-	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker $(TEST_RPATH) $(linker_flags) -lpthread \
-	    -o $(NEW) $(renamed)
+	$(call linked_example,-lgemm09)
 else
 $(REFUSAL_TEST) $(LIBRARY_GPU_TEST): $(LINK_STAMP)
 	$(call skipping_test,$(NO_NVCC))

@@ -1,6 +1,6 @@
 # optional.mk - what needs a package that few machines have, compiled all the same; included by the Makefile at the top.
 #
-# optional.t: the programs of several GPUs against a stub of MPI, and PyTorch's callers against a stub of torch.
+# optional.t: the programs of several GPUs against a stub of MPI, and PyTorch's callers against a mock of torch.
 
 MORE_TESTS += tests/optional/optional.t
 MPI_SOURCES := $(wildcard beyond/*/*_mpi.c)

@@ -33,25 +33,27 @@ $(LIBRARY)/lib%.a: $(LIBRARY)/%.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $< $(@D)/$*_static.o && $(AR) rc $@ $(@D)/$*_static.o
 
+# A C program that calls one of them: its object, $(1): flags; and the program, $(1): the library.
 define c_example
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) -Xcompiler=-std=c11,-O2,-Wall,-Wextra,-Werror -c $< -o $(NEW) $(renamed)
+	$(Q)$(NVCC) -Xcompiler=-std=c11,-D_GNU_SOURCE,-O2,-Wall,-Wextra,-Werror $(1) -c $< -o $(NEW) $(renamed)
+endef
+define linked_example
+	$(call say,LINK,$@)
+	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) $(1) -Xlinker -rpath='$$ORIGIN:$$ORIGIN/../../library' $(linker_flags) \
+	    -lm -lpthread -o $(NEW) $(renamed)
 endef
 $(LIBRARY)/example.o: $(LIBRARY_SOURCE)/example.c $(LIBRARY_SOURCE)/gemm09.h $(NVCC_STAMP)
 	$(c_example)
 $(LIBRARY)/attention.o: $(ATTENTION_SOURCE)/attention.c $(ATTENTION_SOURCE)/attention13.h $(NVCC_STAMP)
 	$(c_example)
 $(LIBRARY)/example: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.so
-	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lgemm09 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm -o $(NEW) $(renamed)
+	$(call linked_example,-lgemm09)
 $(LIBRARY)/example_static: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.a
-	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $^ $(linker_flags) -lm -o $(NEW) $(renamed)
+	$(call linked_example,$(LIBRARY)/libgemm09.a)
 $(LIBRARY)/attention: $(LIBRARY)/attention.o $(LIBRARY)/libattention13.so
-	$(call say,LINK,$@)
-	$(Q)$(NVCC) -cudart static $< -L$(LIBRARY) -lattention13 -Xlinker -rpath='$$ORIGIN' $(linker_flags) -lm \
-	    -o $(NEW) $(renamed)
+	$(call linked_example,-lattention13)
 else
 library:
 	@echo "the libraries cannot be built: $(NO_NVCC)" >&2; exit 1
