@@ -3,7 +3,7 @@
  *
  *     explore                  a third of the cases of cases.h, each for a third of a second, others at each commit
  *                              (TURN); TIER=long: all, each for a minute
- *     explore "ring NO" 4 2/8  all whose name contains this, each for 4 seconds; every eighth of these, from the second
+ *     explore "ring NO" 4      all whose name contains this, each for 4 seconds
  *
  * Dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005), depth first. A step is what a
  * thread does from one question to the scheduler to the next: before each use of an mbarrier and each atomic. Or it is
@@ -39,7 +39,7 @@ typedef struct {
     int proc, state; /* state NOWHERE: nothing was to be chosen */
     int touches;
     Touch touch[TOUCHES];
-    uint16_t *clock; /* [proc]: steps up to this one come before it */
+    uint16_t clock[PROCS]; /* steps of each proc up to this one come before it */
 } Step;
 
 typedef struct {
@@ -48,45 +48,37 @@ typedef struct {
     Touch next;
     int last, again; /* the object that it looked at last; how often it found nothing new */
     uint64_t version;
-    uint16_t *clock;
+    uint16_t clock[PROCS];
 } Proc;
 
 typedef struct {
     const void *at;
     const unsigned long long *phase; /* of an mbarrier */
     uint64_t seen, version;
-    uint16_t *open, *done, *looked; /* arrivals of this phase; all that came before it was complete; those who looked */
+    /* Arrivals of this phase; all that came before it was complete; those who looked. */
+    uint16_t open[PROCS], done[PROCS], looked[PROCS];
 } Object;
 
 /* Where something was to be chosen. */
 typedef struct {
     int chosen, procs;
-    uint8_t *enabled, *wanted, *tried; /* [proc] */
+    uint8_t enabled[PROCS], wanted[PROCS], tried[PROCS];
 } State;
 
 static struct {
     Proc proc[PROCS];
     int slot[SLOTS]; /* 1 + proc, by who it is */
     Object object[OBJECTS];
-    Step *step;
+    Step step[MOST_STEPS];
     int procs, objects, steps, running; /* running: the step in progress; NOWHERE: none */
-    uint16_t *base;                     /* what came before this launch */
+    uint16_t base[PROCS];               /* what came before this launch */
     uint32_t set;                       /* launches so far; what came before this one */
-    State *state;
+    State state[MOST_STEPS];
     int states, depth; /* of the path; where this run is */
     int cut, overflow;
 } x;
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
-
-static uint16_t *clock_new(void) {
-    uint16_t *clock = calloc(PROCS, sizeof *clock);
-    if (clock == NULL) {
-        printf("Bail out! no memory\n");
-        exit(1);
-    }
-    return clock;
-}
 
 static void join(uint16_t *to, const uint16_t *from) {
     for (int i = 0; i < x.procs; i++) {
@@ -112,11 +104,11 @@ static int proc_new(const void *who) {
         model_stop();
     }
     Proc *p = &x.proc[x.procs];
-    uint16_t *clock = p->clock != NULL ? p->clock : clock_new();
-    memset(clock, 0, PROCS * sizeof *clock);
-    *p = (Proc){.who = who, .last = NOWHERE, .clock = clock};
+    memset(p, 0, sizeof *p);
+    p->who = who;
+    p->last = NOWHERE;
     *slot_of(who) = ++x.procs;
-    join(clock, running_clock() != NULL ? running_clock() : x.base);
+    join(p->clock, running_clock() != NULL ? running_clock() : x.base);
     return x.procs - 1;
 }
 
@@ -137,12 +129,9 @@ static int object_of(const void *at, const unsigned long long *phase) {
         model_stop();
     }
     Object *o = &x.object[x.objects++];
-    *o = (Object){.at = at, .phase = phase, .open = o->open, .done = o->done, .looked = o->looked};
-    uint16_t **clock[] = {&o->open, &o->done, &o->looked};
-    for (int i = 0; i < 3; i++) {
-        *clock[i] = *clock[i] != NULL ? *clock[i] : clock_new();
-        memset(*clock[i], 0, PROCS * sizeof(uint16_t));
-    }
+    memset(o, 0, sizeof *o);
+    o->at = at;
+    o->phase = phase;
     return x.objects - 1;
 }
 
@@ -151,12 +140,11 @@ static void settle(Object *o) {
     if (o->phase != NULL && *o->phase != o->seen) {
         o->seen = *o->phase;
         join(o->done, o->open);
-        memset(o->open, 0, PROCS * sizeof *o->open);
+        memset(o->open, 0, sizeof o->open);
     }
 }
 
-/* ---- steps that could have come in the other order
- * ------------------------------------------------------------------ */
+/* ---- steps that could have come in the other order --------------------------------------------------------------- */
 
 static int looks(Kind kind) { return kind == LOOKS || kind == WAITS; }
 
@@ -266,8 +254,7 @@ static void end_step(void) {
         }
         settle(o);
     }
-    step->clock = step->clock != NULL ? step->clock : clock_new();
-    memcpy(step->clock, p->clock, PROCS * sizeof *p->clock);
+    memcpy(step->clock, p->clock, sizeof p->clock);
     x.running = NOWHERE;
 }
 
@@ -277,7 +264,9 @@ static void begin_step(int proc, int state) {
         model_stop();
     }
     Step *step = &x.step[x.steps];
-    *step = (Step){.proc = proc, .state = state, .clock = step->clock};
+    step->proc = proc;
+    step->state = state;
+    step->touches = 0;
     x.running = x.steps++;
     x.proc[proc].clock[proc] = (uint16_t)(x.running + 1);
 }
@@ -306,11 +295,10 @@ static void go(int proc, int state) {
 
 /* A state that no run has come to yet. */
 static State *state_new(const int *list, const uint8_t *open, int count) {
-    x.state = realloc(x.state, (size_t)(x.states + 1) * sizeof *x.state);
     State *s = &x.state[x.states++];
-    *s = (State){.chosen = NOWHERE, .procs = x.procs, .enabled = calloc(3, PROCS)};
-    s->wanted = s->enabled + PROCS;
-    s->tried = s->wanted + PROCS;
+    memset(s, 0, sizeof *s);
+    s->chosen = NOWHERE;
+    s->procs = x.procs;
     for (int i = 0; i < count; i++) {
         s->enabled[list[i]] = open[i];
         s->chosen = open[i] && s->chosen == NOWHERE ? list[i] : s->chosen;
@@ -364,19 +352,10 @@ static int choose(Thread *const *thread, int threads, Agent *const *agent, int a
 
 /* New work, though its agent may have worked before. */
 static void queued(const Agent *agent) {
-    int *slot = slot_of(agent);
-    if (*slot == 0) {
-        proc_new(agent);
-    } else if (x.procs < PROCS) {
-        x.proc[*slot - 1].who = agent + 1; /* nobody */
-        x.proc[x.procs].who = agent;
-        *slot = x.procs + 1;
-        Proc *p = &x.proc[x.procs++];
-        p->clock = p->clock != NULL ? p->clock : clock_new();
-        memset(p->clock, 0, PROCS * sizeof *p->clock);
-        join(p->clock, running_clock() != NULL ? running_clock() : x.base);
-        *p = (Proc){.who = agent, .last = NOWHERE, .clock = p->clock};
+    if (*slot_of(agent) != 0) {
+        x.proc[*slot_of(agent) - 1].who = NULL; /* nobody */
     }
+    proc_new(agent);
 }
 
 static void woken(const Thread *t) {
@@ -398,11 +377,13 @@ static void joined(const Warp *w, uint32_t lanes) {
 
 static const Explorer explorer = {choose, queued, woken, joined};
 
-/* ---- what the threads are about to do
- * -------------------------------------------------------------------------------- */
+/* ---- what the threads are about to do ---------------------------------------------------------------------------- */
 
 /* The thread asks who goes on; then it does this. */
 static void ask(Thread *t, const void *at, const unsigned long long *phase, Touch next) {
+    if (schedule_explorer == NULL) {
+        return;
+    }
     Proc *p = &x.proc[proc_of(t)];
     p->about = at;
     p->next = next;
@@ -422,59 +403,40 @@ static int only_waits; /* what is used next */
 ON(first, MBARRIER_USE) {
     only_waits = strncmp(e->what, "mbarrier_wait", 13) == 0;
     int arrives = strstr(e->what, "arrive") != NULL || strstr(e->what, "_tx") != NULL;
-    if (schedule_explorer != NULL && arrives) {
+    if (arrives) {
         ask(e->thread, e->barrier, &e->barrier->phase, (Touch){.kind = ARRIVES});
     }
 }
 
 ON(first, MBARRIER_WAIT) {
     uint64_t parity = e->kind == EVENT_MBARRIER_WAIT_TOKEN ? e->phase & 1 : e->parity;
-    if (schedule_explorer != NULL) {
-        ask(e->thread, e->barrier, &e->barrier->phase,
-            (Touch){.kind = only_waits ? WAITS : LOOKS, .parity = (int)parity});
-    }
+    ask(e->thread, e->barrier, &e->barrier->phase, (Touch){.kind = only_waits ? WAITS : LOOKS, .parity = (int)parity});
 }
 HEARS(first, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(first, ATOMIC) {
-    if (schedule_explorer != NULL) {
-        ask(e->thread, e->p, NULL,
-            (Touch){.kind = e->at_least != NULL        ? WAITS
-                            : e->atomic == ATOMIC_LOAD ? LOOKS
-                                                       : CHANGES,
-                    .at_least = e->at_least,
-                    .least = e->at_least != NULL ? *e->at_least : 0,
-                    .phase = *(const uint32_t *)e->p});
-    }
+    ask(e->thread, e->p, NULL,
+        (Touch){.kind = e->at_least != NULL        ? WAITS
+                        : e->atomic == ATOMIC_LOAD ? LOOKS
+                                                   : CHANGES,
+                .at_least = e->at_least,
+                .least = e->at_least != NULL ? *e->at_least : 0,
+                .phase = *(const uint32_t *)e->p});
 }
 
 /* By an agent, or in the middle of something else. */
-ON(first, MBARRIER_LANDED) {
-    if (schedule_explorer != NULL) {
-        touch(e->barrier, &e->barrier->phase, (Touch){.kind = ARRIVES});
-    }
-}
+ON(first, MBARRIER_LANDED) { touch(e->barrier, &e->barrier->phase, (Touch){.kind = ARRIVES}); }
 HEARS(first, MBARRIER_COPIES_ARRIVE, on_MBARRIER_LANDED);
 
-ON(first, BARRIER_ARRIVE) {
-    if (schedule_explorer != NULL) {
-        touch(&e->thread->cta->named[e->id], NULL, (Touch){.kind = ARRIVES});
-    }
-}
-ON(first, CLUSTER_ARRIVE) {
-    if (schedule_explorer != NULL) {
-        touch(&e->thread->cta->cluster->barrier, NULL, (Touch){.kind = ARRIVES});
-    }
-}
+ON(first, BARRIER_ARRIVE) { touch(&e->thread->cta->named[e->id], NULL, (Touch){.kind = ARRIVES}); }
+ON(first, CLUSTER_ARRIVE) { touch(&e->thread->cta->cluster->barrier, NULL, (Touch){.kind = ARRIVES}); }
 /* The memory of its barriers goes. */
 ON(first, CTA_END) {
-    if (schedule_explorer != NULL) {
-        end_step();
-        for (int i = 0; i < x.objects; i++) {
-            if (x.object[i].phase != NULL && ((const Barrier *)x.object[i].at)->cta == e->cta) {
-                x.object[i].phase = NULL;
-                x.object[i].at = NULL;
-            }
+    end_step();
+    for (int i = 0; i < x.objects; i++) {
+        if (x.object[i].phase != NULL && ((const Barrier *)x.object[i].at)->cta == e->cta) {
+            x.object[i].phase = NULL;
+            x.object[i].at = NULL;
         }
     }
 }
@@ -507,7 +469,7 @@ static Verdict run_once(const Case *c, ModelPolicy policy) {
 
 /* Goes on to the next path; 0: there is none. */
 static int next_path(void) {
-    for (; x.states > 0; free(x.state[--x.states].enabled)) {
+    for (; x.states > 0; x.states--) {
         State *s = &x.state[x.states - 1];
         s->tried[s->chosen] = 1;
         for (int p = 0; p < s->procs; p++) {
@@ -534,7 +496,7 @@ static Found explore(const Case *c, Verdict single, long most, double seconds) {
         x.running = NOWHERE;
         x.set = device.sets;
         memset(x.slot, 0, sizeof x.slot);
-        memset(x.base, 0, PROCS * sizeof *x.base);
+        memset(x.base, 0, sizeof x.base);
         schedule_explorer = &explorer;
         Verdict v = run_once(c, MODEL_EAGER);
         schedule_explorer = NULL;
@@ -551,9 +513,8 @@ static Found explore(const Case *c, Verdict single, long most, double seconds) {
         f.others += v.bug != single.bug || v.named != single.named || (!v.bug && v.status != single.status);
     } while (next_path() && f.schedules < most && (double)(clock() - begin) / CLOCKS_PER_SEC < seconds);
     f.all = x.states == 0 && !x.overflow && f.cuts == 0;
-    while (x.states > 0) {
-        free(x.state[--x.states].enabled);
-    }
+    x.states = x.objects = 0;
+    x.running = NOWHERE;
     return f;
 }
 
@@ -584,18 +545,13 @@ static int is_left_out(const Case *c) {
 
 int main(int argc, char **argv) {
     const char *tier = getenv("TIER"), *part = argc > 1 ? argv[1] : "";
-    int is_long = argc > 2 || (tier != NULL && strcmp(tier, "long") == 0), number = 0, which = 1, of = 1;
-    double most = argc > 2 ? atof(argv[2]) : is_long ? 60 : 0.3;
-    if (argc > 3 && (sscanf(argv[3], "%d/%d", &which, &of) != 2 || of < 1)) {
-        printf("Bail out! %s: not like 2/8\n", argv[3]);
-        return 1;
-    }
+    int is_long = argc > 2 || (tier != NULL && strcmp(tier, "long") == 0);
     int turn = getenv("TURN") != NULL ? atoi(getenv("TURN")) % 3 : 0;
+    double most = argc > 2 ? atof(argv[2]) : is_long ? 60 : 0.3;
     long schedules = 0, kernels = 0, whole = 0, depending = 0, more = 0, disagree = 0;
-    x.base = clock_new();
-    x.step = calloc(MOST_STEPS, sizeof *x.step);
+    x.running = NOWHERE;
     EACH_CASE(c) {
-        if (strstr((*c)->name, part) == NULL || is_left_out(*c) || (which + number++) % of != 0) {
+        if (strstr((*c)->name, part) == NULL || is_left_out(*c)) {
             continue;
         }
         if (is_for_explorer(*c)) {
@@ -608,14 +564,9 @@ int main(int argc, char **argv) {
         model_forget_depends();
         Verdict single = run_once(*c, MODEL_RANDOM);
         int depends = model_depends() != NULL;
-        clock_t begin = clock();
         Found f = explore(*c, single, is_long ? 20000 : 60, most);
-        double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-        char text[200];
-        snprintf(text, sizeof text, "%s: %ld schedules%s, %ld cut short, %.2f s", (*c)->name, f.schedules,
-                 f.all ? "" : " and more", f.cuts, seconds);
         if (x.overflow) {
-            diag("%s: too large: %d threads and agents, %d objects, %d steps", (*c)->name, x.procs, x.objects, x.steps);
+            diag("%s: too large: %d threads and agents, %d steps", (*c)->name, x.procs, x.steps);
             continue;
         }
         kernels++;
@@ -624,9 +575,8 @@ int main(int argc, char **argv) {
         depending += depends;
         if (depends) {
             more += f.others > 0;
-            diag("%s; depends on the schedule: a bug in %d, none in %d; one run says %s", text, f.bugs, f.silent,
-                 single.bug ? "a bug" : "none");
-        } else if (!ok(f.others == 0, "%s", text)) {
+        } else if (!ok(f.others == 0, "%s: %ld schedules%s, %ld cut short", (*c)->name, f.schedules,
+                       f.all ? "" : " and more", f.cuts)) {
             disagree++;
             diag("of these %ld say something else than one run: a bug in %d, none in %d", f.others, f.bugs, f.silent);
         }
