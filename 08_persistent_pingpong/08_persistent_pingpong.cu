@@ -51,7 +51,7 @@ typedef struct {
 typedef struct {
     TensorMap map_a; /* box [BM][BK] */
     TensorMap map_b; /* box [bn][BK] */
-    TensorMap map_c; /* box [64][BOX] */
+    TensorMap map_c; /* box [64][BOX]; without the last n % 8 columns of C */
     Gemm g;
 } Params;
 
@@ -61,16 +61,15 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
                         int *store) {
     int warp = warp_uniform((int)threadIdx.x / 32) % 4, lane = (int)threadIdx.x % 32;
     if (p->g.n % 8 != 0 && col + bn > p->g.n) {
-        /* In this tile rows of C end inside 16 bytes. TMA would write all 16, and so into the padding. Instead, each
-         * thread stores its own elements; wgmma.h says which. */
+        /* In this tile rows of C end inside 16 bytes, and TMA would write all 16, also into the padding. So map_c
+         * leaves out the last n % 8 columns, and each thread stores its elements of them; wgmma.h says which. */
         UNROLL
         for (int v = 0; v < bn / 2; v++) {
             int r = row + warp * 16 + lane / 4 + v / 2 % 2 * 8, c = col + v / 4 * 8 + lane % 4 * 2 + v % 2;
-            if (r < p->g.m && c < p->g.n) {
+            if (col + v / 4 * 8 == p->g.n / 8 * 8 && r < p->g.m && c < p->g.n) {
                 p->g.c[(size_t)r * p->g.ldc + c] = float_to_bf16(acc[v]);
             }
         }
-        return;
     }
     /* For stmatrix, lane l supplies the address of row l % 8 of matrix l / 8. The matrices are rows 0-7 and 8-15 of the
      * left 8 columns, then of the right 8. in_box is this address within a box, in elements. */
@@ -97,7 +96,7 @@ DEVICE void store_block(Shared *s, const Params *p, const int bn, const float *a
         fence_proxy_async();
         /* The warpgroup waits until all its threads have stored and fenced. */
         named_barrier_sync(1 + consumer, 128);
-        if (warp == 0 && elect_one()) { /* the copy engine cuts off what is outside C */
+        if (warp == 0 && elect_one() && p->g.n >= 8) { /* the copy engine cuts off what is outside of its map */
             UNROLL
             for (int box = 0; box < boxes; box++) {
                 tma_store_2d(&p->map_c, out[box], col + piece + box * BOX, row);
@@ -266,7 +265,7 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
     Params p = {.g = *g};
     if (tensor_map_2d(&p.map_a, "A", g->a, g->m, g->k, g->lda, BM, BK, SWIZZLE_128B, error) ||
         tensor_map_2d(&p.map_b, "B", g->b, g->n, g->k, g->ldb, v->bn, BK, SWIZZLE_128B, error) ||
-        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
+        tensor_map_2d(&p.map_c, "C", g->c, g->m, g->n < 8 ? 8 : g->n / 8 * 8, g->ldc, 64, BOX, SWIZZLE_32B, error)) {
         return GEMM_DEVICE;
     }
     int ctas = min_int(tile_count(v, g), g->sm_count);
