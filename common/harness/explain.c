@@ -248,23 +248,10 @@ static void print_place(Site place) {
     printf(" (%s)", slash ? slash + 1 : text);
 }
 
-static int compare_registers(const void *x, const void *y) {
-    return ((const RegisterFact *)x)->warpgroup - ((const RegisterFact *)y)->warpgroup;
-}
-
-/* Prints what moves registers, and what fits on an SM; returns CTAs on an SM. */
+/* Prints what fits on an SM; returns CTAs on an SM. */
 static int print_resources(const Explanation *e) {
     const ModelObserver *l = e->launch;
-    ModelObserver *seen = e->seen;
     int asked = l->ctas_per_sm;
-    qsort(seen->registers, (size_t)seen->register_changes, sizeof *seen->registers, compare_registers);
-    for (int i = 0; i < seen->register_changes; i++) {
-        const RegisterFact *r = &seen->registers[i];
-        printf("%swarpgroup %d: setmaxnreg.%s %d", i == 0 ? "registers  " : "           ", r->warpgroup,
-               r->increase ? "inc" : "dec", r->registers);
-        print_place(r->place);
-        printf("\n");
-    }
     int by_threads = min_int(SM_THREADS / l->block, SM_CTAS), by_shared = SM_SHARED / (l->shared_bytes + CTA_RESERVED);
     int ctas = min_int(by_threads, by_shared);
     printf("on an SM   %d CTAs fit by their threads, %d by their shared memory", by_threads, by_shared);
@@ -295,16 +282,6 @@ static void print_shared(const Explanation *e) {
     for (int i = 0; i < count; i++) {
         printf("           byte %6llu  %6llu bytes  %s  %s\n", (unsigned long long)member[i].offset,
                (unsigned long long)member[i].bytes, member[i].name, member[i].type);
-    }
-}
-
-static void print_copies(const Explanation *e) {
-    int copies = e->seen->copies_in_group;
-    if (copies > 0) {
-        printf("cp.async   %d copies of 16 bytes in a thread's group, %d bytes in those of all threads", copies,
-               copies * 16 * e->launch->block);
-        print_place(e->seen->copies_place);
-        printf("\n");
     }
 }
 
@@ -346,42 +323,6 @@ static void print_barriers(const Explanation *e) {
         }
         print_place(b->place);
         printf("\n");
-    }
-}
-
-static int compare_syncs(const void *x, const void *y) {
-    const SyncFact *p = x, *q = y;
-    return p->id != q->id ? p->id - q->id : p->place < q->place ? -1 : p->place > q->place;
-}
-
-static void print_tensor(const Explanation *e) {
-    for (int i = 0; i < e->seen->tensor_facts; i++) {
-        const TensorFact *f = &e->seen->tensor[i];
-        printf("%s", i == 0 ? "tensor     " : "           ");
-        if (f->m != 0) {
-            printf("products of %d x %d into ", f->m, f->n);
-        }
-        printf("columns %d to %d%s", f->column, f->column + f->columns - 1, f->m != 0 ? "" : " of tensor memory");
-        print_place(f->place);
-        printf("\n");
-    }
-}
-
-static void print_syncs(const Explanation *e) {
-    ModelObserver *seen = e->seen;
-    qsort(seen->sync, (size_t)seen->syncs, sizeof *seen->sync, compare_syncs);
-    for (int i = 0; i < seen->syncs; i++) {
-        const SyncFact *sync = &seen->sync[i];
-        if (i == 0 || sync->id != sync[-1].id) {
-            printf("%s", i == 0 ? "barriers   " : "           ");
-            if (sync->id == 0) {
-                printf("__syncthreads: %d threads", sync->threads);
-            } else {
-                printf("barrier.sync %d: %d threads", sync->id, sync->threads);
-            }
-        }
-        print_place(sync->place);
-        printf("%s", i + 1 < seen->syncs && sync[1].id == sync->id ? "" : "\n");
     }
 }
 
@@ -541,11 +482,8 @@ static GemmStatus print_kernel(Explanation *e) {
     GEMM_TRY(launch(e, e->seen, min_int(e->gemm.k, SHORT_K), 0, l->cluster));
     int ctas = print_resources(e);
     print_shared(e);
-    print_copies(e);
     print_maps(e);
     print_barriers(e);
-    print_tensor(e);
-    print_syncs(e);
     print_products(e);
     return print_tiles(e, ctas);
 }

@@ -11,10 +11,7 @@
 enum {
     FACT_MAPS = 8,
     FACT_BARRIERS = 32,
-    FACT_SYNCS = 16,
     FACT_LOADS = 32,
-    FACT_REGISTERS = 8,
-    FACT_TENSOR = 16,
     FACT_PRODUCTS = 256,
     FACT_TILES = 8192,
     FACT_VALUES = 256,
@@ -30,13 +27,6 @@ typedef struct {
     Site place;
 } BarrierFact;
 
-/* A barrier of the CTA by its number, 0 for __syncthreads(), and the place of a call. */
-typedef struct {
-    int id;
-    Site place;
-    int threads;
-} SyncFact;
-
 /* A kind of TMA load: one map, one array of barriers, one place in the source. */
 typedef struct {
     Site place;
@@ -45,17 +35,6 @@ typedef struct {
     int bytes; /* of one box */
     int multicast;
 } LoadFact;
-
-typedef struct {
-    int warpgroup, increase, registers;
-    Site place;
-} RegisterFact;
-
-/* Tensor memory: an allocation (m 0), or products of m x n into columns from this one on. */
-typedef struct {
-    int column, columns, m, n;
-    Site place;
-} TensorFact;
 
 /* A wgmma with descriptors that the warpgroup had not used before. */
 typedef struct {
@@ -119,16 +98,8 @@ typedef struct ModelObserver {
     int maps;
     BarrierFact barrier[FACT_BARRIERS];
     int barriers;
-    SyncFact sync[FACT_SYNCS];
-    int syncs;
     LoadFact load[FACT_LOADS];
     int loads;
-    int copies_in_group; /* of cp.async, 16 bytes each: the most that a thread committed together */
-    Site copies_place;
-    RegisterFact registers[FACT_REGISTERS];
-    int register_changes;
-    TensorFact tensor[FACT_TENSOR];
-    int tensor_facts;
     ProductFact product[FACT_PRODUCTS];
     int products;
     TileFact tile[FACT_TILES];

@@ -38,9 +38,7 @@ tests/tools/patches build "$work/08_persistent_pingpong/exercises/bias_gelu.patc
 two=$work/06_wgmma_ss/experiments/two_kernels/program
 behind=$work/06_wgmma_ss/experiments/kernel_behind/program
 gelu=$work/08_persistent_pingpong/exercises/bias_gelu/program
-three=03_cp_async_multistage/03_cp_async_multistage
-seven=07_warp_specialized/07_warp_specialized eight=08_persistent_pingpong/08_persistent_pingpong
-tmem=$(grep -l tcgen05_alloc beyond/[0-9]*/[0-9]*.cu | head -n 1) tmem=${tmem%.cu}
+seven=07_warp_specialized/07_warp_specialized
 
 # What is set up stands in the source, too: the two must agree.
 constant() { sed -n "s/.*\b$1 = \([0-9]*\)[,; ].*/\1/p" $seven.cu | head -n 1; }
@@ -56,15 +54,10 @@ two@--explain --m 256 --n 512 --k 100@0@launches   2 kernels, one after the othe
 two@--explain --m 256 --n 512 --k 100@0@kernel 1 of 2.launch     clear_kernel: 32 CTAs of 256 threads .*shared     0 bytes a CTA.*kernel 2 of 2.launch     gemm_kernel: 4 CTAs of 256 threads.*mbarriers  full.*tiles      128 x 256 of C each
 behind@--explain-element 255,511,99 --m 256 --n 512 --k 100@0@product    wgmma .*C.255..511. became 15
 gelu@--explain --m 256 --n 320 --k 100@0@problem    C.256..320. = gelu.A.256..100. . B.320..100..T . bias. on .*first wave reads
-three@--explain@0@cp.async   16 copies of 16 bytes in a thread's group, 32768 bytes in those of all threads
-eight@--explain --m 1024 --n 1024 --k 128@0@barrier.sync 1: 128 threads \(.*barrier.sync 2: 128 threads \(
-tmem@--explain --m 256 --n 512 --k 128@0@tensor     columns 0 to 511 of tensor memory \(.*products of 128 x 256 into columns 0 to 255 \(
 seven@--explain $large@0@launch     gemm_kernel: 2048 CTAs of 384 threads
 seven@--explain $large@0@full\[$(constant STAGES)\] from byte [0-9]+: 1 arrival a phase and 49152 bytes: A 16384, B 32768
 seven@--explain $large@0@empty\[$(constant STAGES)\] from byte [0-9]+: 2 arrivals a phase \(
 seven@--explain $large@0@A: bf16, rank 2, sizes \{8192, 8192\}, stride \{16400 bytes\}, box \{64, 128\} = 16384 bytes
-seven@--explain $large@0@warpgroup 0: setmaxnreg.dec $(constant PRODUCER_REGISTERS)
-seven@--explain $large@0@warpgroup 2: setmaxnreg.inc $(constant CONSUMER_REGISTERS)
 seven@--explain $large@0@warpgroup 2  s->a\[3\]\[4096\] +s->b\[3\]\[0\] +\+ 0 32 64 96
 seven@--explain $large@0@reads 8 panels of A \(128 rows\) and 17 of B \(256 rows\): 84.0 MiB
 LIST

@@ -61,41 +61,11 @@ ON(observe, MBARRIER_INIT) {
     NOTE(seen->barrier, seen->barriers, FACT_BARRIERS, fact, sizeof fact.name);
 }
 
-ON(observe, BARRIER_ARRIVE) {
-    cta = t->cta;
-    const SyncFact fact = {e->id, e->site, e->expected > 0 ? e->expected : cta->threads - cta->exited};
-    NOTE(seen->sync, seen->syncs, FACT_SYNCS, fact, offsetof(SyncFact, threads));
-}
-
 ON(observe, MBARRIER_ANNOUNCED) {
     BarrierFact *fact = barrier_fact(b);
     if (fact != NULL && e->amount > fact->bytes) {
         fact->bytes = (int)e->amount;
     }
-}
-
-ON(observe, GROUP_COMMIT) {
-    int open = (int)t->groups[e->group].open;
-    if (e->group == GROUP_COPIES && open > seen->copies_in_group) {
-        seen->copies_in_group = open;
-        seen->copies_place = e->site;
-    }
-}
-
-ON(observe, SETMAXNREG) {
-    const RegisterFact fact = {w->id / 4, e->increase, e->count, e->site};
-    NOTE(seen->registers, seen->register_changes, FACT_REGISTERS, fact, sizeof fact);
-}
-
-ON(observe, TMEM_ALLOC) {
-    const TensorFact fact = {(int)e->taddr, e->columns, 0, 0, e->site};
-    NOTE(seen->tensor, seen->tensor_facts, FACT_TENSOR, fact, sizeof fact);
-}
-
-ON(observe, TMEM_PRODUCT) {
-    const Tcgen05Shape *s = &e->tmem_product->shape;
-    const TensorFact fact = {tmem_column(e->tmem_product->d), tcgen05_piece_columns(s), s->m, s->n, e->site};
-    NOTE(seen->tensor, seen->tensor_facts, FACT_TENSOR, fact, sizeof fact);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
