@@ -63,43 +63,41 @@ static const char *whereabouts(const Thread *t, char *text) {
     return text;
 }
 
-/* Who has arrived at barriers of this one's array before, newest first: at most `limit` different threads. */
-static int contributors(const Barrier *b, const Thread **thread, const Barrier **where, Site *site, int limit) {
-    int found = 0;
-    for (int pass = 0; pass < 2; pass++) { /* this barrier first, then its siblings */
-        for (int i = 0; i < b->cta->mbarriers->count; i++) {
-            const Barrier *other = b->cta->mbarriers->list[i];
-            const BarrierFacts *f = other->facts;
-            if (pass == 0 ? other != b : other == b || other->array_number != b->array_number) {
-                continue;
-            }
-            uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;
-            for (uint32_t k = 1; k <= kept; k++) {
-                uint32_t at = (f->arrivals - k) % ARRIVAL_HISTORY;
-                int known = 0;
-                for (int n = 0; n < found; n++) {
-                    known |= thread[n] == f->arrival[at].thread;
-                }
-                if (!known && found < limit) {
-                    thread[found] = f->arrival[at].thread;
-                    where[found] = other;
-                    site[found++] = f->arrival[at].site;
-                }
-            }
-        }
+static int arrived_in_phase(const Barrier *b, const Thread *t) {
+    int arrived = 0;
+    for (int k = 0; k < ARRIVAL_HISTORY; k++) {
+        arrived |= b->facts->arrival[k].thread == t && b->facts->arrival[k].phase == b->phase;
     }
-    return found;
+    return arrived;
 }
 
-static int arrived_in_phase(const Barrier *b, const Thread *t) {
-    const BarrierFacts *f = b->facts;
-    uint32_t kept = f->arrivals < ARRIVAL_HISTORY ? f->arrivals : ARRIVAL_HISTORY;
-    for (uint32_t k = 0; k < kept; k++) {
-        if (f->arrival[k].thread == t && f->arrival[k].phase == b->phase) {
-            return 1;
+/* Who has arrived at barriers of this one's array before, this one first, newest first: at most four threads. */
+static void tell_contributors(const Barrier *b) {
+    const Thread *told[4];
+    int count = 0;
+    for (int i = -1; i < b->cta->mbarriers->count; i++) {
+        const Barrier *at = i < 0 ? b : b->cta->mbarriers->list[i];
+        const BarrierFacts *f = at->facts;
+        for (uint32_t k = 1; at->array_number == b->array_number && k <= ARRIVAL_HISTORY && k <= f->arrivals; k++) {
+            const Deed *arrival = &f->arrival[(f->arrivals - k) % ARRIVAL_HISTORY];
+            int known = 0;
+            for (int n = 0; n < count; n++) {
+                known |= told[n] == arrival->thread;
+            }
+            if (!known && count < 4) {
+                told[count++] = arrival->thread;
+                report_line("", "%s %s %s (%s): %s", thread_text(arrival->thread, PHRASE),
+                            arrived_in_phase(b, arrival->thread) ? "has arrived at" : "arrived before at",
+                            barrier_text(at, PHRASE), place_text(arrival->site), whereabouts(arrival->thread, PHRASE));
+            }
         }
     }
-    return 0;
+    if (count == 0) {
+        report_line("",
+                    "no thread has arrived at %s yet: either no thread has reached an arrival, or the thread that "
+                    "would arrive is itself waiting",
+                    barrier_text(b, PHRASE));
+    }
 }
 
 static void explain_mbarrier(const Thread *t) {
@@ -116,21 +114,7 @@ static void explain_mbarrier(const Thread *t) {
     } else if (b->tx < 0) {
         report_line("", "loads have delivered %lld bytes more than were announced", -b->tx);
     }
-    const Thread *thread[4];
-    const Barrier *where[4];
-    Site site[4];
-    int count = contributors(b, thread, where, site, 4);
-    if (count == 0) {
-        report_line("",
-                    "no thread has arrived at %s yet: either no thread has reached an arrival, or the thread that "
-                    "would arrive is itself waiting",
-                    barrier_text(b, PHRASE));
-    }
-    for (int i = 0; i < count; i++) {
-        report_line("", "%s %s %s (%s): %s", thread_text(thread[i], PHRASE),
-                    arrived_in_phase(b, thread[i]) ? "has arrived at" : "arrived before at",
-                    barrier_text(where[i], PHRASE), place_text(site[i]), whereabouts(thread[i], PHRASE));
-    }
+    tell_contributors(b);
 }
 
 static void explain_named(const Thread *t) {
