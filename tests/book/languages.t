@@ -94,10 +94,7 @@ a changed command@page.zh.md@s/^make 01/make 02/@^page.zh.md:8: "Three x 4 tiles
 a block is missing@page.zh.md@/^```/,/^```/d@fenced blocks: only in English: 1: ```sh exit=3$
 a stale figure@page.md@s/53.6/54.6/@^page.zh.md:8: "Three x 4 tiles" \(page.md:8\): numerals: only in English: 54.6; only in Chinese: 53.6
 another card@page.zh.md@s/H200/H100/@numerals: only in English: H200; only in Chinese: H100
-a stale figure in a table@page.md@s/1,024/2,048/@^page.zh.md:18: "Rules" \(page.md:20\): numerals: only in English: 2048; only in Chinese: 1024
 a row is missing@page.zh.md@/^. 二/d@tables: only in English: 3 rows and 6 cells; only in Chinese: 2 rows and 4 cells
-other code in a table@page.zh.md@s/`x`/`y`/@code: only in English: `x`; only in Chinese: `y`
-no table@page.zh.md@s/^|/ /@tables: only in English: 3 rows and 6 cells; only in Chinese: 0 rows and 0 cells
 a dropped picture@page.zh.md@/^!/d@^page.zh.md:8: "Three x 4 tiles" \(page.md:8\): pictures and links: only in English: picture.svg
 a link to another heading@page.zh.md@s/#第二部分/#第一部分/@links: only in English: 02_two/README.md#second-part; only in Chinese: 02_two/README.md#first-part
 a link to a heading that does not exist@page.zh.md@s/#第二部分/#第三部分/@^page.zh.md:9: \(02_two/README.zh.md#第三部分\): 02_two/README.zh.md has no such heading

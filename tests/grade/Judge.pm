@@ -119,11 +119,9 @@ sub build ($s, $config) {
 
 # build_for_gpu(SUBMISSION, CONFIG): program_gpu; returns remarks of ptxas that would fail the build of a chapter.
 sub build_for_gpu ($s, $config) {
-    my ($link, $objects, $libraries, $b) = map { Patches::from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
     Patches::store("$s->{build}/gpu.ptxas",
         compiled($s, $config, join(' ', Patches::from_make('NVCC'), Patches::for_gpus($s), '-Xptxas=-v -x cu'), 'gpu.o'));
-    Patches::must("$link $s->{build}/gpu.o $s->{build}/model.o $b/harness/main_$s->{title}.o $objects $libraries "
-        . "-o $s->{build}/program_gpu");
+    Patches::link_gpu($s->{build}, 'gpu.o', $s->{title}, 'program_gpu');
     return (Patches::output("tests/tools/ptxas_check $s->{build}/gpu.ptxas"))[0];
 }
 

@@ -42,6 +42,12 @@ sub link_model ($object, $main, $program) {
     must("$link $object $b/patches/$main $objects $libraries -o $program");
 }
 
+# link_gpu(DIRECTORY, OBJECT, TITLE, PROGRAM): from that object and model.o there a program for GPU and model.
+sub link_gpu ($directory, $object, $title, $program) {
+    my ($link, $objects, $libraries, $b) = map { from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
+    must("$link $directory/$object $directory/model.o $b/harness/main_$title.o $objects $libraries -o $directory/$program");
+}
+
 # build(PATCH): its directory with model.o and program, for the model. Compiled from there, so that reports show the
 # changed copy's lines. Warnings are errors in a lab alone, where a learner would meet them.
 sub build ($p) {
@@ -122,8 +128,7 @@ sub build_for_gpu ($p) {
     build($p);
     my $report = contents("$directory/$symbol.ptxas");
     fail(3, $report) if !-e "$directory/$symbol.o";
-    my ($link, $objects, $libraries, $b) = map { from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
-    must("$link $directory/$symbol.o $directory/model.o $b/harness/main_$p->{title}.o $objects $libraries -o $directory/program");
+    link_gpu($directory, "$symbol.o", $p->{title}, 'program');
     my %notes = map { $_ => 1 } $report =~ /C75\d\d/g;
     return ($directory, join ' ', sort keys %notes);
 }

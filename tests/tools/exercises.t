@@ -55,9 +55,6 @@ SKIP: {
 
 my ($said, $status) = said('make -s exercise-02');
 like($said, qr/^1[.] .*2[.] .*3[.] .*Hint: .*make solve-02 EX=/s, 'make exercise-02 lists the exercises of chapter 02');
-($said, $status) = tool('solve 02 no_such_exercise');
-is($status, 2, 'an unknown EX: exit status 2');
-like($said, qr/\AEX=no_such_exercise: .* padding_instead_of_swizzle.*\n\z/, 'in a line that lists the names');
 ($said, $status) = tool('solve 02 padding_instead_of_swizzle');
 is($status, 0, 'a known one: exit status 0');
 like($said, qr/^--- a\/02.*effect .*right .*before:.*after:/s, 'diff, run and effect');
