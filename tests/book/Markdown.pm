@@ -6,7 +6,8 @@ use warnings;
 use feature 'signatures';
 no warnings 'experimental::signatures';
 use Exporter 'import';
-our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved english chinese save);
+our @EXPORT_OK = qw(files lines prose after_comment blocks without_blocks headings anchors links resolved english chinese save wrong);
+our $bad = 0;
 
 # files(): the paths of all Markdown files below the current directory, in reading order: the front page, the chapters,
 # the rest. What git does not track does not count, as far as git can be asked.
@@ -40,6 +41,12 @@ sub save ($path, @lines) {
     open my $out, '>:utf8', $path or die "$path: $!\n";
     print $out map { "$_\n" } @lines;
     close $out or die "$path: $!\n";
+}
+
+# wrong(PATH, LINE, TEXT): names what is wrong, and sets $bad.
+sub wrong ($path, $line, $text) {
+    print "$path:$line: $text\n";
+    $bad = 1;
 }
 
 # blocks(LINES): the fenced blocks. Each is {line: number of its first fence, info, lines, gap: whether a line of text
