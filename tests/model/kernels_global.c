@@ -1,4 +1,4 @@
-/* kernels_global.c - CTAs that talk through global memory: flags, counters, locks, grid barriers; its proxies; launches
+/* kernels_global.c - CTAs that talk through global memory: flags, counters, grid barriers; its proxies; launches
  * that overlap; atomics on shared memory. */
 #include "../../common/gemm.h"
 
@@ -53,6 +53,8 @@ RIGHT_IN(flags, RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
 WRONG_IN(flags, FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
+PART_CASE(flags, FLAGS_5_TIMES, "?GLOBAL_CONFLICT");    /* asked so often, then read */
+PART_CASE(flags, FLAGS_TWICE_BY_CAS, "?GLOBAL_CONFLICT");
 /* all CTAs synchronise, again and again */
 RIGHT_IN(grid_barrier, RIGHT_GRID_BARRIER);
 WRONG_IN(grid_barrier, GRID_BARRIER_ONE_THREAD,
@@ -61,9 +63,6 @@ WRONG_IN(grid_barrier, GRID_BARRIER_TOO_MANY, LIVELOCK); /* CTAs for the SMs */
 /* each CTA adds to what the previous, or the next, CTA has left */
 RIGHT_IN(fixup, RIGHT_FIXUP_UP);
 RIGHT_IN(fixup, RIGHT_FIXUP_DOWN);
-RIGHT_IN(lock, RIGHT_LOCK);
-WRONG_IN(lock, LOCK_RELAXED, GLOBAL_CONFLICT);
-WRONG_IN(lock, UNLOCK_RELAXED, GLOBAL_CONFLICT);
 RIGHT_IN(values, RIGHT_VALUES); /* of max, exchange, CAS */
 /* a copy in global memory, then TMA */
 RIGHT_IN(proxies, RIGHT_PROXY_WRITERS);
@@ -129,7 +128,8 @@ DEVICE int split(Shared *s, const Params *p, int block, int thread) {
 
 DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
     int other = block ^ 1, fences = BUG(RIGHT_FLAGS_FENCES);
-    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED);
+    int chain = BUG(RIGHT_FLAGS_CHAIN) || BUG(FLAGS_CHAIN_REPLACED), by_cas = BUG(FLAGS_TWICE_BY_CAS);
+    int most = by_cas ? 2 : BUG(FLAGS_5_TIMES) ? 5 : 1 << 30;
     p->part[block * THREADS + thread] = block + thread;
     __syncthreads();
     if (thread == 0) {
@@ -157,12 +157,14 @@ DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
         } else {
             while (chain && global_load(relaxed, flag) < wanted) { /* no acquire of what came between */
             }
-            while (global_load(acquire, flag) < wanted) {
+            for (int i = 0; i < most &&
+                            (by_cas ? global_cas(acquire, &p->word[other], 1, 1) : global_load(acquire, flag)) < wanted;
+                 i++) {
             }
         }
     }
     __syncthreads();
-    return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5);
+    return p->part[other * THREADS + (thread ^ 5)] == other + (thread ^ 5) || most < 6;
 }
 
 DEVICE int grid_barrier(Shared *s, const Params *p, int block, int thread) {
@@ -208,22 +210,6 @@ DEVICE int fixup(Shared *s, const Params *p, int block, int thread) {
         global_store(release, &p->word[block], 1);
     }
     return block != ctas - 1 - first || p->part[thread] == ctas * (ctas - 1) / 2;
-}
-
-DEVICE int lock(Shared *s, const Params *p, int block, int thread) {
-    if (thread % 32 == 0) {
-        if (BUG(LOCK_RELAXED)) {
-            while (global_cas(relaxed, p->word, 0, 1) != 0) {
-            }
-        } else {
-            while (global_cas(acquire, p->word, 0, 1) != 0) {
-            }
-        }
-        p->part[0] = p->part[0] + 1;
-        BUG(UNLOCK_RELAXED) ? global_store(relaxed, p->word, 0) : global_store(release, p->word, 0);
-        p->part[1 + 2 * (int)blockIdx.x + thread / 32] = 1;
-    }
-    return 1;
 }
 
 DEVICE int values(Shared *s, const Params *p, int block, int thread) {
@@ -458,7 +444,7 @@ static int run_grid(Part *part, int bug, int ctas) {
     for (int i = 0; i < ROWS * COLS && status == 0 && bug == RIGHT_TMA_ADDS; i++) {
         status = p.copy[i] != 0x4080; /* 4 */
     }
-    return status == 0 && bug == RIGHT_LOCK ? p.part[0] != ctas * THREADS / 32 : status;
+    return status;
 }
 
 static int run_large(Part *part, int bug, int ctas) {

@@ -359,39 +359,6 @@ DEVICE void elects(Shared *s, const Params *p) {
     }
 }
 
-/* CTA 1 writes and sets a flag; CTA 0 asks for it. */
-RIGHT_IN(flags, RIGHT_FLAG);
-RIGHT_IN(flags, RIGHT_FLAG_IF_SET); /* a thread that finds it unset does not read */
-WRONG_IN(flags, FLAG_BY_CAS, GLOBAL_CONFLICT);
-PART_CASE(flags, FLAG_5_TIMES, "?GLOBAL_CONFLICT"); /* in some schedules */
-
-DEVICE void flags(Shared *s, const Params *p) {
-    const int bug = p->bug;
-    if (threadIdx.x != 0) {
-        return;
-    }
-    const int seldom = bug == FLAG_BY_CAS;
-    if (blockIdx.x == 1) {
-        while (seldom && global_load(relaxed, &p->out[3]) == 0) { /* orders the run, and nothing else */
-        }
-        p->flag[1] = VALUE;
-        global_store(release, p->flag, 1);
-        return;
-    }
-    int most = bug == FLAG_BY_CAS ? 2 : bug == FLAG_5_TIMES ? 5 : 1 << 30, set = 0;
-    if (bug == RIGHT_FLAG_IF_SET) {
-        p->out[0] = global_load(acquire, p->flag) ? p->flag[1] : VALUE;
-        return;
-    }
-    for (int i = 0; i < most && !set; i++) {
-        set = bug == FLAG_BY_CAS ? global_cas(acquire, p->flag, 1, 1) : global_load(acquire, p->flag);
-    }
-    p->out[0] = p->flag[1];
-    if (seldom) {
-        global_store(relaxed, &p->out[3], 1);
-    }
-}
-
 /* ---- what some schedules alone show ------------------------------------------------------------------------------ */
 
 #undef CASE_LIST
@@ -472,7 +439,7 @@ static int run(const Case *c) {
     Params p = {in, out, case_memory(2 * sizeof(int), "flag"), c->bug, (Part *)c->more};
     /* One warp where the run must have an order. */
     int threads = c->rule != NULL && (p.part == tokens || p.part == lives) ? 32 : THREADS;
-    LaunchShape shape = {.grid = p.part == flags ? 2 : 1, .block = threads, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {.grid = 1, .block = threads, .shared_bytes = sizeof(Shared)};
     if (is_for_explorer(c)) {
         shape.grid = c->bug == BALLOT_SPREADS ? 1 : CTAS;
         shape.block = c->bug == BALLOT_SPREADS ? 33 : 1;
