@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../common/model/core/state.h"
 #include "../../common/model/place/place.h"
 #include "../../common/model/model_count.h"
 #include "../../common/device/status.h"
@@ -387,7 +388,7 @@ static void test_memory(void) {
 
 static void test_devices(void) {
     char first[4096];
-    const Case *c = find_case("devices READ_FIRST");
+    const Case *c = find_case("devices READ_AT_ONCE");
     snprintf(first, sizeof first, "%s", report_of(c, MODEL_RANDOM));
     ok(strlen(first) > 100 && strcmp(first, report_of(c, MODEL_RANDOM)) == 0,
        "a seed replays the launches of two devices");

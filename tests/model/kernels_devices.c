@@ -25,10 +25,8 @@ RIGHT_CASE(RIGHT_LATE_WAIT);                    /* the second launch on each dev
 RIGHT_CASE(RIGHT_RELAY);                        /* device 1 hands on what device 0 has told it */
 RIGHT_CASE(RIGHT_LOAD);                         /* the copy engine loads what the other device's has stored */
 WRONG_CASE(LOAD_FENCED_EARLY, PROXY_FENCE);     /* with one before the wait for the flag */
-WRONG_CASE(LOAD_FIRST, GLOBAL_CONFLICT);        /* and waits then */
 WRONG_CASE(RAISED_AFTER_READ, GLOBAL_CONFLICT); /* when shared memory has been read */
 WRONG_CASE(READ_RELAXED, GLOBAL_CONFLICT);
-WRONG_CASE(READ_FIRST, GLOBAL_CONFLICT);   /* and waits then */
 WRONG_CASE(READ_AT_ONCE, GLOBAL_CONFLICT); /* when nobody has written there yet */
 WRONG_CASE(NO_WAIT, PEER_END);             /* and no reader: the launch just ends */
 WRONG_CASE(ONE_TOO_FEW_LATE, PEER_END);    /* when all have come, by chance */
@@ -166,14 +164,6 @@ DEVICE int receive(Shared *s, const Params *p, int block, int thread) {
     int wanted = GRID * (stale ? 1 : p->epoch) - few;
     int reads = !BUG(NO_WAIT) && !few && !stale && !BUG(SAME_PLACE) && !BUG(ADD_BY_BOTH);
     int right = 1;
-    if (BUG(LOAD_FIRST)) {
-        p->out[block * THREADS + thread] = is_loaded(s, p, block, thread);
-        __syncthreads();
-    }
-    if (BUG(READ_FIRST)) {
-        p->out[block * THREADS + thread] = is_there(p, block, thread);
-        __syncthreads();
-    }
     while (thread == 0 && BUG(ONE_TOO_FEW_LATE) &&
            system_flag_read_relaxed(&p->flags[p->rank][DONE]) < GRID * p->epoch) {
     }
