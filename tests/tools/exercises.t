@@ -36,7 +36,7 @@ judged_as($sound, @$_) for (
         'exit status [14] with --m', 'not accepted: it is wrong' ],
 );
 
-judged_as('experiments/07_wait_group_0', sub { s/^\+.*wgmma_wait_group\(0\)/+            wgmma_wait_group(2)/m }, 'exit status 4 with .*: model: ',
+judged_as('experiments/07_wait_group_0', sub { s/^\+.*wgmma_wait_group\(0\)/+            wgmma_wait_group(2)/m }, 'exit status 4 with .* model: ',
     'not accepted: an experiment that is wrong', 'wait_group_0');
 judged_as('experiments/07_wait_group_0', sub { }, '.*no line of .* runs it', 'not accepted: one that is not in the plan', 'other');
 
