@@ -103,18 +103,17 @@ C_WARNINGS := -Wall -Wextra -Werror
 # -gdwarf-4: what common/model/place reads.
 C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread -gdwarf-4 $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU)
+# The C compiler's option $(1), if it has that.
+cc_takes = $(shell $(CC) -Werror $(1) -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && echo $(1))
 # The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset()
 # that the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that
 # a struct with tensor maps, which are 64-byte aligned, is passed by value.
-NO_LOOPS_AS_CALLS := $(or $(shell $(CC) -fno-tree-loop-distribute-patterns -x c -E - </dev/null >/dev/null 2>&1 && \
-                                  echo -fno-tree-loop-distribute-patterns),-fno-builtin-memset -fno-builtin-memcpy)
+NO_LOOPS_AS_CALLS := $(or $(call cc_takes,-fno-tree-loop-distribute-patterns),-fno-builtin-memset -fno-builtin-memcpy)
 # A large frame must not jump over the page that ends a thread's stack.
-STACK_PROBES := $(shell $(CC) -Werror -fstack-clash-protection -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
-                        echo -fstack-clash-protection)
+STACK_PROBES := $(call cc_takes,-fstack-clash-protection)
 # Vectors stay whole: else a store of 16 bytes becomes four of 4, and neither its alignment nor its origin can be
 # judged.
-WHOLE_VECTORS := $(shell $(CC) -Werror -fno-tree-sra -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && \
-                         echo -fno-tree-sra)
+WHOLE_VECTORS := $(call cc_takes,-fno-tree-sra)
 C_CHAPTER := -DGEMM_MODEL -fsanitize=thread -Wno-psabi -fno-strict-aliasing $(NO_LOOPS_AS_CALLS) $(STACK_PROBES) \
              $(WHOLE_VECTORS)
 NVCC_BASE := -std=c++17 -O3 -lineinfo --Werror all-warnings -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers \

@@ -7,6 +7,7 @@ no warnings 'experimental::signatures';
 use Cwd 'getcwd';
 use File::Path qw(make_path);
 use File::Temp 'tempdir';
+use Text::Wrap ();
 our %NOUN = (bugs => 'bug', exercises => 'exercise', experiments => 'experiment', labs => 'lab');
 our @CARDS = qw(h200 h100);
 our %NOT_RUN = (h200 => 'not run yet', h100 => 'not run yet', b200 => 'not run: no Blackwell GPU here');
@@ -48,17 +49,10 @@ sub from_make {
 
 sub need_nvcc { fail(3, "$_[0]: " . from_make('NO_NVCC')) if from_make('NO_NVCC') }
 
-# wrapped(COLUMNS, TEXT): its words in lines, none of which Markdown takes for the start of a list or a heading.
+# wrapped(COLUMNS, TEXT): its words in lines.
 sub wrapped ($columns, $text) {
-    my @lines;
-    for my $word (split ' ', $text) {
-        if (@lines && (length("$lines[-1] $word") <= $columns || $word =~ /^(?:[-+*#>=|]|\d+[.)]$)/)) {
-            $lines[-1] .= " $word";
-        } else {
-            push @lines, $word;
-        }
-    }
-    return join '', map { "$_\n" } @lines;
+    local ($Text::Wrap::columns, $Text::Wrap::unexpand, $Text::Wrap::huge) = ($columns + 1, 0, 'overflow');
+    return Text::Wrap::wrap('', '', join ' ', split ' ', $text) . "\n";
 }
 
 # ---- chapters and patches --------------------------------------------------------------------------------------------
