@@ -5,7 +5,7 @@
  *     HELLO(NEEDS_SM90_ANY) {
  *         int *out = (int *)hello_memory(4 * sizeof(int), "out");
  *         ...
- *         GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &params, NULL));
+ *         GemmStatus status = hello_wait(launch_grid(KERNEL(kernel), 1, THREADS, 0, &params, NULL, NULL));
  *         ...
  *         return status;
  *     }
