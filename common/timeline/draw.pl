@@ -17,14 +17,15 @@
 
 my $MAX_SLOTS = 16;
 
+my %WAITS = (copy_wait => 'copies', wgmma_wait => 'wgmma', store_wait => 'stores');
+
 sub event_name ($e) {
+    my ($kind, $index) = @$e{qw(kind index)};
     my $barrier = $e->{stage} >= 0 ? "$e->{name}\[$e->{stage}]" : $e->{name};
-    my %names = (barrier => "barrier $e->{index}", wait => "wait for $barrier, parity $e->{index}",
-        load => "load for $barrier, $e->{bytes} bytes", copy_wait => "wait for copies, all but $e->{index} groups",
-        wgmma_wait => "wait for wgmma, all but $e->{index} groups",
-        store_wait => "wait for stores, all but $e->{index} groups",
-        map { $_ => "$_ group $e->{index}" } qw(copy store wgmma));
-    return $names{ $e->{kind} } // $e->{kind};
+    return "wait for $barrier, parity $index" if $kind eq 'wait';
+    return "load for $barrier, $e->{bytes} bytes" if $kind eq 'load';
+    return "wait for $WAITS{$kind}, all but $index groups" if $WAITS{$kind};
+    return $kind eq 'barrier' ? "barrier $index" : $kind =~ /^(?:copy|store|wgmma)$/ ? "$kind group $index" : $kind;
 }
 
 sub drawn_json ($r) {

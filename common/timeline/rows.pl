@@ -54,10 +54,10 @@ sub warp_spans ($part, @events) {
     return \@spans;
 }
 
-# How many of the SM's tensor cores have work during the CTA's life: a span for each stretch of the same number.
+# How many of the SM's tensor cores these products keep busy: a span for each stretch of the same number.
 sub tensor_spans ($part, @products) {
     my (@edges, @spans);
-    for my $e (grep { $_->{end} > $part->{begin} && $_->{begin} < $part->{end} } @products) {
+    for my $e (@products) {
         my @cores = $e->{kind} eq 'wgmma' ? 0 .. $CORES - 1 : $e->{warp} % $CORES;
         push @edges, [ $e->{begin}, 1, @cores ], [ $e->{end}, -1, @cores ];
     }
@@ -113,7 +113,7 @@ sub add_rows ($t, $part, $all_warps) {
         $row->('warp', $label, warp_spans($part, grep { $_->{kind} ne 'tile' } @{ $of_warp{$warp} }), $warp);
     }
     if ($r->{peak} > 0 && (launches($r) == 1 || $kinds{mma} || $kinds{wgmma})) {
-        my @products = @{ $r->{products} };
+        my @products = grep { $_->{end} > $part->{begin} && $_->{begin} < $part->{end} } @{ $r->{products} };
         my $others = tensor_spans($part, grep { $_->{cta} != $cta } @products);
         $row->('tensor', 'tensor cores', tensor_spans($part, @products));
         if (@$others) {
