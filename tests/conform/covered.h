@@ -358,7 +358,6 @@ static const TmaCase tensor_cases[] = {
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 /* What shared memory and the A registers hold, and what the result is.
- *   WGMMA_DATA, WGMMA_SIGNED_DATA: small integers; the result is all of D as integers.
  *   WGMMA_PROBE: each bf16 of the probed region, or each element of the A registers, is its own number; the other
  *   operand is the identity, so that D shows where each element was read. Numbers above 256 are not exact in bf16: the
  *   product is made twice, with the low and the high byte of the number, and the result is low + 256 * high.
@@ -366,8 +365,6 @@ static const TmaCase tensor_cases[] = {
  *   The result is all of D if n is 8, otherwise of each thread the sum of (2v + 1) d[v].
  * Words are in register order: thread t of the warpgroup, then d[0 .. n / 2 - 1]. */
 enum {
-    WGMMA_DATA,
-    WGMMA_SIGNED_DATA,
     WGMMA_PROBE,
     WGMMA_ELEMENTS,
     WGMMA_LOW_BITS = WGMMA_ELEMENTS + CONFORM_TF32 + 1, /* of tf32 */
@@ -394,26 +391,16 @@ typedef struct {
     WgmmaOperand a, b;
     int steps; /* products, each with the operands' start moved by this many bytes */
     uint32_t a_step, b_step;
-    int accumulate; /* the first product adds to d[v] = v % 5; otherwise it overwrites that */
 } WgmmaCase;
 
 /* clang-format off */
 #define IDENTITY {WGMMA_IDENTITY, 16, 1024, 0, 1, 0}
 #define PROBE_A(name, start, leading, stride, base_offset, swizzle, mn_major) \
-    {"a_" name, 16, 0, WGMMA_PROBE, {start, leading, stride, base_offset, swizzle, mn_major}, IDENTITY, 1, 0, 0, 0}
+    {"a_" name, 16, 0, WGMMA_PROBE, {start, leading, stride, base_offset, swizzle, mn_major}, IDENTITY, 1, 0, 0}
 #define PROBE_B(name, n, start, leading, stride, base_offset, swizzle, mn_major) \
-    {"b_" name, n, 0, WGMMA_PROBE, IDENTITY, {start, leading, stride, base_offset, swizzle, mn_major}, 1, 0, 0, 0}
-#define WIDTH(n) \
-    {"n" #n, n, 0, WGMMA_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 16, 1024, 0, 1, 0}, 4, 32, 32, 0}
+    {"b_" name, n, 0, WGMMA_PROBE, IDENTITY, {start, leading, stride, base_offset, swizzle, mn_major}, 1, 0, 0}
 
 static const WgmmaCase wgmma_cases[] = {
-    WIDTH(64), WIDTH(256),
-    {"signed", 64, 0, WGMMA_SIGNED_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 16, 1024, 0, 1, 0}, 4, 32, 32, 0},
-    /* mixed majors and patterns */
-    {"a_k_sw128_b_mn_sw128", 64, 0, WGMMA_DATA, {32768, 16, 1024, 0, 1, 0}, {0, 8192, 1024, 0, 1, 1}, 4, 32, 2048, 0},
-    {"a_mn_sw128_b_k_sw128", 64, 0, WGMMA_DATA, {32768, 8192, 1024, 0, 1, 1}, {0, 16, 1024, 0, 1, 0}, 4, 2048, 32, 0},
-    {"a_mn_sw64_b_mn_sw32", 64, 0, WGMMA_DATA, {32768, 4096, 512, 0, 2, 1}, {0, 2048, 256, 0, 3, 1}, 4, 1024, 512, 0},
-    {"a_k_sw32_b_k_none", 64, 0, WGMMA_DATA, {32768, 16, 256, 0, 3, 0}, {0, 128, 256, 0, 0, 0}, 1, 0, 0, 0},
     /* A, K-major */
     PROBE_A("k_sw128", 0, 16, 1024, 0, 1, 0),
     PROBE_A("k_sw128_step_3", 96, 16, 1024, 0, 1, 0),
@@ -465,9 +452,7 @@ static const WgmmaCase wgmma_cases[] = {
     PROBE_B("mn_sw32", 64, 0, 2048, 256, 0, 3, 1),
     PROBE_B("mn_none", 64, 0, 1024, 128, 0, 0, 1),
     /* A from registers */
-    {"rs_a_map", 16, 1, WGMMA_PROBE, {0, 0, 0, 0, 0, 0}, IDENTITY, 1, 0, 0, 0},
-    {"rs_n64_b_mn", 64, 1, WGMMA_DATA, {0, 0, 0, 0, 0, 0}, {0, 8192, 1024, 0, 1, 1}, 2, 0, 2048, 0},
-    {"rs_n256", 256, 1, WGMMA_SIGNED_DATA, {0, 0, 0, 0, 0, 0}, {0, 16, 1024, 0, 1, 0}, 1, 0, 0, 1},
+    {"rs_a_map", 16, 1, WGMMA_PROBE, {0, 0, 0, 0, 0, 0}, IDENTITY, 1, 0, 0},
 };
 /* clang-format on */
 
@@ -500,7 +485,7 @@ static const WgmmaCase wgmma_cases[] = {
  * swizzle, B 256 such rows (panels of 64 k). */
 #define PRODUCT(name, data, n, registers, a_mn, b_mn)                     \
     {name, n, registers, data, {0, (a_mn) ? 8192 : 16, 1024, 0, 1, a_mn}, \
-     {WGMMA_B, (b_mn) ? 8192 : 16, 1024, 0, 1, b_mn}, 4, (a_mn) ? 2048 : 32, (b_mn) ? 2048 : 32, 0}
+     {WGMMA_B, (b_mn) ? 8192 : 16, 1024, 0, 1, b_mn}, 4, (a_mn) ? 2048 : 32, (b_mn) ? 2048 : 32}
 #define PRODUCT_ROW(n, kind, type, registers, a_mn, b_mn) \
     PRODUCT(#kind "_n" #n, WGMMA_ELEMENTS + CONFORM_##type, n, registers, a_mn, b_mn),
 static const WgmmaCase product_cases[] = {
@@ -524,12 +509,6 @@ HOST_DEVICE bf16 wgmma_shared_word(int data, int pass, int i) {
         uint32_t word = conform_elements(wgmma_type(data), (uint32_t)(i / 2 * 4), data == WGMMA_LOW_BITS);
         return (bf16)(word >> (i % 2 * 16));
     }
-    if (data == WGMMA_DATA) {
-        return conform_bf16(conform_hash((uint32_t)i, 4));
-    }
-    if (data == WGMMA_SIGNED_DATA) {
-        return conform_bf16(conform_hash((uint32_t)i, 9) - 4);
-    }
     if (i < WGMMA_PROBED / 2) {
         return wgmma_number(i, pass);
     }
@@ -543,9 +522,7 @@ HOST_DEVICE uint32_t wgmma_a_register(int data, int pass, int t, int r) {
         return conform_elements(wgmma_type(data), (uint32_t)(t * 16 + r * 4) + 99991, 0);
     }
     int i = t * 8 + r * 2;
-    bf16 low = data == WGMMA_PROBE ? wgmma_number(i, pass) : conform_bf16(conform_hash((uint32_t)i + 77777, 4));
-    bf16 high = data == WGMMA_PROBE ? wgmma_number(i + 1, pass) : conform_bf16(conform_hash((uint32_t)i + 77778, 4));
-    return low | (uint32_t)high << 16;
+    return wgmma_number(i, pass) | (uint32_t)wgmma_number(i + 1, pass) << 16;
 }
 
 /* ---- ldmatrix, stmatrix, mma.sync -------------------------------------------------------------------------------- */
@@ -623,21 +600,21 @@ HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
 /* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each
  * test, two for each '?', 'k' and 'T'. */
 enum { MB_MAX_OPS = 24 };
-#define MB_LETTERS(X)                                                                                           \
-    X(INIT, 1, 'I', "init")                      /* expected arrivals */                                        \
-    X(EXPECT, 2, 'X', "expect_tx")               /* bytes */                                                    \
-    X(COMPLETE, 3, 'C', "complete_tx")           /* bytes */                                                    \
-    X(ARRIVE, 4, 'A', "arrive")                  /* arrivals in one instruction */                              \
-    X(ARRIVE_EXPECT, 5, 'B', "arrive.expect_tx") /* bytes */                                                    \
-    X(BOTH, 7, '?', "two test_waits")            /* test_wait of parity 0, then of parity 1: 1 if complete */   \
-    X(TOKEN, 8, 'K', "arrive with token")        /* an arrival; its token is kept under this number, 0 or 1 */  \
-    X(TEST_TOKEN, 9, 'k', "waits with token")    /* test_wait, then try_wait with a hint of 1000 ns, with it */ \
-    X(TRY, 10, 'T', "try_wait")                  /* of this parity, then the same with a hint of 1000 ns */     \
-    X(INVAL, 11, 'V', "inval")                                                                                  \
-    X(COPIES, 12, 'P', "cp.async")          /* then cp.async.mbarrier.arrive.noinc, and time for both */        \
-    X(COPIES_INC, 13, 'Q', "cp.async, inc") /* the same with cp.async.mbarrier.arrive */
-#define MB_ENUM(name, number, letter, text) MB_##name = number,
-enum { MB_END, MB_LETTERS(MB_ENUM) };
+enum {
+    MB_END,
+    MB_INIT = 'I',          /* expected arrivals */
+    MB_EXPECT = 'X',        /* expect_tx: bytes */
+    MB_COMPLETE = 'C',      /* complete_tx: bytes */
+    MB_ARRIVE = 'A',        /* arrivals in one instruction */
+    MB_ARRIVE_EXPECT = 'B', /* arrive.expect_tx: bytes */
+    MB_BOTH = '?',          /* test_wait of parity 0, then of parity 1: 1 if complete */
+    MB_TOKEN = 'K',         /* an arrival; its token is kept under this number, 0 or 1 */
+    MB_TEST_TOKEN = 'k',    /* test_wait, then try_wait with a hint of 1000 ns, with it */
+    MB_TRY = 'T',           /* try_wait of this parity, then the same with a hint of 1000 ns */
+    MB_INVAL = 'V',
+    MB_COPIES = 'P',     /* cp.async, then cp.async.mbarrier.arrive.noinc, and time for both */
+    MB_COPIES_INC = 'Q', /* the same with cp.async.mbarrier.arrive */
+};
 
 typedef struct {
     int op, argument;
@@ -681,16 +658,14 @@ static const MbarrierCase mbarrier_cases[] = {
 
 /* The script's ops, then MB_END. */
 static inline void mbarrier_ops(const MbarrierCase *c, MbarrierOp op[MB_MAX_OPS]) {
-#define MB_MATCH(name, number, letter, text) *at == letter ? MB_##name:
     memset(op, 0, MB_MAX_OPS * sizeof *op);
     for (const char *at = c->script; *at != '\0'; op++) {
         char *end;
-        op->op = MB_LETTERS(MB_MATCH) MB_END;
+        op->op = *at;
         op->argument = (int)strtol(at + 1, &end, 10);
         at = end > at + 1 ? end : at + 1;
         at += strspn(at, " ");
     }
-#undef MB_MATCH
 }
 
 /* ---- barriers of the CTA and the cluster when threads have exited ------------------------------------------------ */

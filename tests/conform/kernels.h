@@ -18,13 +18,11 @@
 #include "wgmma_types.h"
 
 /* complete_tx(bar, bytes): mbarrier.complete_tx.
- * delay_us(us): let the others go first.
- * script_done(p, i): op i of a script is done, so that the record says which one traps. */
+ * delay_us(us): let the others go first. */
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
 #define delay_us(us) model_nanosleep(1000u * (us))
-#define script_done(p, i) ((void)0)
 
 #else
 
@@ -58,19 +56,9 @@ typedef struct {
 
 typedef struct {
     MbarrierOp op[MB_MAX_OPS];
-    uint16_t *out;           /* a word for each test */
-    const uint4 *from;       /* what is copied */
-    volatile uint32_t *done; /* ops that are done, on a GPU */
+    uint16_t *out;     /* a word for each test */
+    const uint4 *from; /* what is copied */
 } ScriptParams;
-
-#ifndef GEMM_MODEL
-/* A trap comes a little after its instruction. */
-DEVICE void script_done(const ScriptParams *p, int i) {
-    delay_us(20);
-    *p->done = (uint32_t)i + 1;
-    __threadfence_system();
-}
-#endif
 
 static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
     SHARED_MEMORY(ScriptShared, s);
@@ -122,7 +110,6 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             delay_us(20); /* the arrival comes by itself */
             break;
         }
-        script_done(&p, i);
     }
 }
 KERNEL_ENTRY(mbarrier_script, ScriptParams);
@@ -458,7 +445,7 @@ DEVICE void case_fragment(const WgmmaParams *p, int step, uint32_t r[4]) {
         for (int step = 0; step < p.c.steps; step++) {                                                       \
             WGMMA_A_##registers;                                                                             \
             uint64_t b = case_descriptor(&p.c.b, shared_address(s) + (uint32_t)step * p.c.b_step);           \
-            MULTIPLY(kind, n, step > 0 || p.c.accumulate);                                                   \
+            MULTIPLY(kind, n, step > 0);                                                                     \
         }                                                                                                    \
         wgmma_dump(&p, d, n / 2);                                                                            \
     }                                                                                                        \
@@ -695,9 +682,8 @@ typedef struct {
 typedef struct {
     uint16_t *out;    /* CASE_WORDS words */
     uint16_t *global; /* GLOBAL_WORDS words */
-    uint32_t *flags;  /* that the host can read at any time: FAULT, DONE */
+    uint32_t *fault;  /* that the host can read */
 } Machine;
-enum { FLAG_FAULT, FLAG_DONE };
 
 /* record.cu and replay.c have these; 0 or an error. machine_wait() gets what launch_kernel() returned;
  * machine_encode() is cuTensorMapEncodeTiled, which refuses with 1. */
@@ -772,7 +758,7 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
     }
     o->count = wgmma_tells_sums(c) ? 128 : 128 * c->n / 2;
     for (int pass = 0; pass < (c->data == WGMMA_PROBE ? 2 : 1); pass++) {
-        WgmmaParams p = {*c, pass, m->out, &m->flags[FLAG_FAULT]};
+        WgmmaParams p = {*c, pass, m->out, m->fault};
         *p.inexact = 0;
         memcpy(low, o->words, (size_t)o->count * 2);
         int error = run_kernel(wgmma_kernels[k].kernel.kernel, wgmma_kernels[k].kernel.name, 1, 128, 0,
@@ -780,9 +766,9 @@ static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {
         if (error) {
             return error;
         }
-        if (m->flags[FLAG_FAULT] != 0) {
+        if (*m->fault != 0) {
             snprintf(o->note, NOTE_BYTES, "%s",
-                     m->flags[FLAG_FAULT] == 1 ? "a result is not a 16-bit integer" : "shared memory is not aligned");
+                     *m->fault == 1 ? "a result is not a 16-bit integer" : "shared memory is not aligned");
             return 1;
         }
         for (int i = 0; i < o->count && pass == 1; i++) {
@@ -825,21 +811,11 @@ static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
     mbarrier_ops(c, p.op);
     p.out = m->out;
     p.from = (const uint4 *)(const void *)m->global;
-    p.done = &m->flags[FLAG_DONE];
-    *p.done = 0;
     for (int i = 0; i < MB_MAX_OPS; i++) {
         int op = p.op[i].op;
         o->count += op == MB_BOTH || op == MB_TEST_TOKEN || op == MB_TRY ? 2 : 0;
     }
-    int error = run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
-    if (error) {
-        uint32_t done = *p.done;
-        const MbarrierOp *op = &p.op[done < MB_MAX_OPS ? done : MB_MAX_OPS - 1];
-#define MB_NAME(name, number, letter, text) op->op == MB_##name ? text:
-        const char *what = MB_LETTERS(MB_NAME) "end";
-        snprintf(o->note, NOTE_BYTES, "at op %u of the script, %s %d", done + 1, what, op->argument);
-    }
-    return error;
+    return run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
 }
 
 static int run_threads(const Machine *m, NamedKernel kernel, int what, int threads, int ctas, int cluster, Outcome *o) {

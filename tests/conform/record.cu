@@ -86,7 +86,7 @@ static cudaError_t set_up(Machine *m, char *name, size_t name_size) {
     }
     CHECK(cudaMalloc((void **)&m->out, CASE_WORDS * 2));
     CHECK(cudaMalloc((void **)&m->global, GLOBAL_WORDS * 2));
-    return cudaHostAlloc((void **)&m->flags, 4096, cudaHostAllocMapped);
+    return cudaHostAlloc((void **)&m->fault, sizeof *m->fault, cudaHostAllocMapped);
 }
 
 /* What the launch of a setmaxnreg case gives its threads. */

@@ -68,9 +68,9 @@ static const Outcome *replay_case(Group group, int i) {
     if (m.out == NULL) {
         m.out = (uint16_t *)model_global_alloc(CASE_WORDS * sizeof *m.out, "results");
         m.global = (uint16_t *)model_global_alloc(GLOBAL_WORDS * sizeof *m.global, "tensor");
-        m.flags = (uint32_t *)model_global_alloc(4096, "flags");
+        m.fault = (uint32_t *)model_global_alloc(sizeof *m.fault, "fault");
     }
-    if (m.out == NULL || m.global == NULL || m.flags == NULL) {
+    if (m.out == NULL || m.global == NULL || m.fault == NULL) {
         fprintf(stderr, "no memory for the results of a case\n");
         exit(3);
     }
