@@ -5,8 +5,8 @@
  * make bench, make limits and make experiments call it. All rows of a group at a shape take part in the
  * same rounds, with a pause before each sample (harness/timing.h). Every result is checked before it is timed, and
  * after. What is wrong, hangs, fails, refuses the shape or could not be built gets no figure and is named at the end;
- * the exit status is 1 then. The work is done in a child process, which writes the CSV as it goes. If a launch fails, or
- * nothing moves any more and SIGALRM ends the child, the parent strikes out the row that was running, and starts the
+ * the exit status is 1 then. The work is done in a child process, which writes the CSV as it goes. If a launch fails,
+ * or nothing moves any more and SIGALRM ends the child, the parent strikes out the row that was running, and starts the
  * next child at the same group.
  *
  * A plan has one row a line, and lines that begin with # are remarks:
@@ -15,8 +15,8 @@
  *
  * What runs: NN, a chapter as it is; NN.K, step K of one; NN_name, its experiments/name.patch or exercises/name.patch
  * applied to it; cublas; cublaslt, the best of its proposals; cublas fp8 and cublaslt fp8, the first and the best of
- * its proposals for e4m3 with scales for blocks; wgmma, mma.sync or copy (alone.cu), alone on every SM; peers, each
- * program to compare with that is linked and of the group's kind.
+ * its proposals for e4m3 with scales for blocks; wgmma, mma.sync or copy (alone.cu), alone on every SM; peer, peer2
+ * ... peer8, a program to compare with, whose name is the label: without a row where it is not linked.
  *
  * Options are those of a chapter's program; `sustained`: without pauses, for some seconds; and `planned`: the likeliest
  * variants are measured first, and the fastest is timed.
@@ -32,8 +32,8 @@
  *     extern "C" const Chapter gpu_chapter_peer7 = {.name = "its name", .adds = "", .needs = NEEDS_SM90A, .launch =
  *     its_launch};
  *
- * (or gpu_chapter_peer8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`. Those of `make bench
- * PEERS=1` are in tests/bench/peers. */
+ * (or gpu_chapter_peer8, for the plan fp8), compiled by nvcc with -Icommon and linked: `make bench LDFLAGS=peer.o`.
+ * Those of `make bench PEERS=1` are in tests/bench/peers. */
 #include <getopt.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -115,7 +115,8 @@ TEXT
 
 store('ladder', <<'TEXT');
 ladder | 02 | 02 | | 16 20x24x28
-ladder | peers | peers | |
+ladder | peer2 | peer2 | |
+ladder | peer7 | peer7 | |
 ladder | cublas | cublas | |
 ladder | cublaslt | cublaslt | | 16
 TEXT
@@ -143,7 +144,7 @@ TEXT
 store('kinds', <<'TEXT');
 fp8 | copy | copy | | -
 fp8 | 12 | 12 | | 16x24x256
-fp8 | peers | peers | |
+fp8 | peer5 | peer5 | |
 fp8 | cublas | cublas fp8 | |
 fp8 | cublaslt | cublaslt fp8 | |
 w4a8 | 13 | 13 | | 16x24x256

@@ -7,17 +7,21 @@
 /* ---- what is linked ---- */
 
 /* Chapters first, then steps ("08_2_ping_pong"), then the patches that plans name, each an experiment or an exercise,
- * then what runs alone. What is not linked is NULL: the program without patches is built in a minute. */
+ * then what runs alone, and peers. What is not linked is NULL: the program without patches is built in a minute. */
 #define EACH_CHAPTER(id) EACH(id, chapter_##id)
 #define EACH_STEP(id) EACH(id, chapter_##id)
 #define EACH_PATCH(id) EACH(id, experiment_##id) EACH(id, exercise_##id)
-#define EACH_ALONE EACH(wgmma, chapter_wgmma) EACH(mma.sync, chapter_mma_sync) EACH(copy, chapter_copy)
+#define EACH_OTHER                                                                                                  \
+    EACH(wgmma, chapter_wgmma)                                                                                      \
+    EACH(mma.sync, chapter_mma_sync) EACH(copy, chapter_copy) EACH(peer, chapter_peer) EACH(peer2, chapter_peer2)   \
+        EACH(peer3, chapter_peer3) EACH(peer4, chapter_peer4) EACH(peer5, chapter_peer5) EACH(peer7, chapter_peer7) \
+            EACH(peer8, chapter_peer8)
 
 #define EACH(id, symbol) extern const Chapter gpu_##symbol __attribute__((weak));
 #include "chapters.inc"
 #include "steps.inc"
 #include "patches.inc"
-EACH_ALONE
+EACH_OTHER
 #undef EACH
 #define EACH(id, symbol) {#id, &gpu_##symbol},
 static const struct {
@@ -27,30 +31,7 @@ static const struct {
 #include "chapters.inc"
 #include "steps.inc"
 #include "patches.inc"
-    EACH_ALONE};
-
-#define PEERS       \
-    EACH_PEER(peer) \
-    EACH_PEER(peer2) EACH_PEER(peer3) EACH_PEER(peer4) EACH_PEER(peer5) EACH_PEER(peer7) EACH_PEER(peer8)
-#define EACH_PEER(id) extern const Chapter gpu_chapter_##id __attribute__((weak));
-PEERS
-#undef EACH_PEER
-#define EACH_PEER(id) &gpu_chapter_##id,
-static const Chapter *const peers[] = {PEERS};
-
-/* Groups with the CSV's columns of kernels, and of which kind `peers` in them are. */
-static const struct {
-    const char *group;
-    Kind kind;
-} kernel_groups[] = {{"ladder", KIND_BF16}, {"fp8", KIND_FP8}, {"w4a8", KIND_W4A8}};
-
-/* -1: the group has the columns of variants. */
-static int kernel_group(const char *group) {
-    int i = (int)(sizeof kernel_groups / sizeof kernel_groups[0]);
-    while (--i >= 0 && strcmp(kernel_groups[i].group, group) != 0) {
-    }
-    return i;
-}
+    EACH_OTHER};
 
 /* Is the word one of the list, which commas separate? NULL lists all. */
 static int is_listed(const char *list, const char *word) {
@@ -144,15 +125,15 @@ static int read_what(const char *what, Row *row, char message[OPTIONS_MESSAGE_SI
         row->kind = *type ? KIND_FP8 : KIND_BF16;
         row->what = is_lt || *type ? RUN_CUBLASLT : RUN_CUBLAS;
         row->first_choice = !is_lt && *type;
-    } else if (strcmp(what, "peers") == 0) {
-        row->is_peer = 1;
     } else if (find_chapter(what, row)) {
+        row->is_peer = strncmp(what, "peer", 4) == 0;
+        row->label = row->is_peer && row->chapter ? row->chapter->name : row->label;
         row->what = is_listed("wgmma,mma.sync,copy", what) ? RUN_ALONE : RUN_CHAPTER;
         row->kind = row->chapter ? kind_of(row->chapter) : KIND_BF16;
     } else {
         snprintf(message, OPTIONS_MESSAGE_SIZE,
                  "\"%.60s\" is nothing that runs; NN, NN.K, NN_name, cublas, cublaslt, cublas fp8, cublaslt fp8, "
-                 "wgmma, mma.sync, copy and peers are accepted",
+                 "wgmma, mma.sync, copy and peer to peer8 are accepted",
                  what);
         return 0;
     }
@@ -199,27 +180,18 @@ static int read_row(char *line, const Row *last, Row *row, char message[OPTIONS_
 
 /* ---- all of them ---- */
 
-/* Appends a row; for `peers` one for each that is linked. */
+/* Appends a row, unless it is a peer that is not linked. */
 static int add_row(const Row *row, Session *session, char message[OPTIONS_MESSAGE_SIZE]) {
-    for (size_t i = 0; i < (row->is_peer ? sizeof peers / sizeof peers[0] : 1); i++) {
-        int group = kernel_group(row->group);
-        if (row->is_peer && (!peers[i] || kind_of(peers[i]) != (group < 0 ? KIND_BF16 : kernel_groups[group].kind))) {
-            continue;
-        }
-        if (session->rows == MAX_ROWS || (session->rows > 0 && session->of_kernels != (group >= 0))) {
-            snprintf(message, OPTIONS_MESSAGE_SIZE,
-                     session->rows == MAX_ROWS ? "too many rows"
-                                               : "groups of kernels and other groups have plans of their own");
-            return 0;
-        }
-        Row *next = &session->row[session->rows++];
-        *next = *row;
-        session->of_kernels = group >= 0;
-        if (row->is_peer) {
-            next->chapter = peers[i];
-            next->kind = kind_of(peers[i]);
-            next->label = peers[i]->name;
-        }
+    int of_kernels = is_listed("ladder,fp8,w4a8", row->group);
+    if (session->rows == MAX_ROWS || (session->rows > 0 && session->of_kernels != of_kernels)) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE,
+                 session->rows == MAX_ROWS ? "too many rows"
+                                           : "groups of kernels and other groups have plans of their own");
+        return 0;
+    }
+    session->of_kernels = of_kernels;
+    if (row->chapter || !row->is_peer) {
+        session->row[session->rows++] = *row;
     }
     return 1;
 }
