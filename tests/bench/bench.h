@@ -112,7 +112,7 @@ typedef struct {
 
 static inline const Row *row_of(const Runner *runner) { return &runner->session->row[runner->row]; }
 
-/* Something moves, and a launch of this row is next; -1: no row's. If nothing moves for long, SIGALRM ends the child. */
+/* A launch of this row is next; -1: no row's. Without another call for long SIGALRM ends the child. */
 void under_way(Session *session, int row);
 /* Makes what a row launches. *state: NOT_RUN, or why it cannot be. */
 GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state);

@@ -1,8 +1,7 @@
 # blocks.pl - a part of figures: words and cells of tables, and the tables of the ladder, of limits and of experiments.
 use strict;
 use warnings;
-use feature 'signatures';
-no warnings 'experimental::signatures';
+use experimental 'signatures';
 
 our ($NONE, $RESULTS, $SMALL, $COUNT, $root, @BOUND, @SHAPES, @LADDER, %MODE, @runs, @chapters, %chapter);
 

@@ -1,8 +1,7 @@
 # kinds.pl - a part of figures: the figures and tables of chapters with a problem of their own, and the survey.
 use strict;
 use warnings;
-use feature 'signatures';
-no warnings 'experimental::signatures';
+use experimental 'signatures';
 
 our ($NONE, @LADDER, @FP8, $FEW, %MODE, %BEYOND, @runs, @every);
 

@@ -1,8 +1,7 @@
 # pictures.pl - a part of figures: the ladder, the survey and the crossover of 12, in SVG.
 use strict;
 use warnings;
-use feature 'signatures';
-no warnings 'experimental::signatures';
+use experimental 'signatures';
 
 our (@LADDER, @chapters);
 
