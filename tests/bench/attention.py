@@ -173,11 +173,6 @@ def measure(point, contestants, options):
         yield name, values
 
 
-def text_of(point):
-    batches, heads, kv_heads, queries, keys, d, causal = point
-    return f"{batches} x {queries} queries, {keys} keys{', causal' * causal}, {heads} heads of {d}, {kv_heads} of K, V"
-
-
 def csv_of(point, more):
     """mode, m, n, k. Of the other points the mode says which lengths and heads differ."""
     batches, heads, kv_heads, queries, keys, d, causal = point
@@ -225,7 +220,7 @@ def main():
         TOP, f"tests/bench/results/{re.sub('[^a-z0-9]', '_', gpu.lower())}_{datetime.date.today()}_attention"
         f"{'_more' * options.more}.csv")
     for point in MORE if options.more else POINTS:
-        print(text_of(point))
+        print(csv_of(point, options.more))
         for name, values in measure(point, contestants, options):
             wrong += values is None
             print(f"  {name:20} " + ("wrong" if values is None else "%.1f TFLOP/s (%.1f to %.1f)" % (
