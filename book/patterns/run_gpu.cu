@@ -1,5 +1,5 @@
-/* run_gpu - the programs of this folder on a Hopper GPU, right and without each line, as a CSV on stdout. Called by `make
- * patterns-gpu`.
+/* run_gpu - the programs of this folder on a Hopper GPU, right and without each line, as a CSV on stdout. Called by
+ * `make patterns-gpu`.
  *
  *     run_gpu [LAUNCHES]   of each; the environment's COMMIT goes into the CSV
  *

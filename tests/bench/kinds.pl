@@ -186,8 +186,8 @@ sub of_several {
 
 sub attention_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 13), best_other($run, $_)) } sizes_of($run)) // refuse_block('no CSV has 13 beside another') }
 
-# Modes: attention, or attention_more, the points of attention.py --more: lengths that are no multiple of a tile, few keys,
-# few queries, grouped heads.
+# Modes: attention, or attention_more, the points of attention.py --more: lengths that are no multiple of a tile, few
+# keys, few queries, grouped heads.
 sub attention ($card, $mode) {
     my $run = mode_run($mode, $card);
     my @others = others($run);

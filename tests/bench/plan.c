@@ -11,11 +11,9 @@
 #define EACH_CHAPTER(id) EACH(id, chapter_##id)
 #define EACH_STEP(id) EACH(id, chapter_##id)
 #define EACH_PATCH(id) EACH(id, experiment_##id) EACH(id, exercise_##id)
-#define EACH_OTHER                                                                                          \
-    EACH(wgmma, chapter_wgmma)                                                                              \
-    EACH(mma.sync, chapter_mma_sync)                                                                        \
-    EACH(copy, chapter_copy) EACH(peer, chapter_peer) EACH(peer2, chapter_peer2) EACH(peer3, chapter_peer3) \
-        EACH(peer4, chapter_peer4) EACH(peer5, chapter_peer5) EACH(peer7, chapter_peer7) EACH(peer8, chapter_peer8)
+#define EACH_ALONE EACH_CHAPTER(wgmma) EACH(mma.sync, chapter_mma_sync) EACH_CHAPTER(copy)
+#define EACH_PEER EACH_CHAPTER(peer) EACH_CHAPTER(peer2) EACH_CHAPTER(peer3) EACH_CHAPTER(peer4) EACH_CHAPTER(peer5)
+#define EACH_OTHER EACH_ALONE EACH_PEER EACH_CHAPTER(peer7) EACH_CHAPTER(peer8)
 
 #define EACH(id, symbol) extern const Chapter gpu_##symbol __attribute__((weak));
 #include "chapters.inc"
