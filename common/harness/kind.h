@@ -98,9 +98,9 @@ HOST_DEVICE int gelu_shift(int k) {
 /* Element `index` (row * columns + column, without padding) of an operand, by its bits.
  *
  *     integers   A and B -4 .. 4, weights -7 .. 7, scales 1/2, 1 or 2
- *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as draw_normal() returns them. e4m3: sigma 112, a quarter of the largest,
- *                cut off there, and 1 in attention, which has no scales. Weights: sigma 3. KIND_BIAS_GELU divides B by
- *                about sqrt(k) in both; its bias is as large as 1
+ *     normal     A and B of KIND_BF16 and KIND_BIAS_GELU as draw_normal() returns them. e4m3: sigma 112, a quarter of
+ *                the largest, cut off there, and 1 in attention, which has no scales. Weights: sigma 3.
+ *                KIND_BIAS_GELU divides B by about sqrt(k) in both; its bias is as large as 1
  *     zeros      but for scales, which are 1 */
 HOST_DEVICE uint32_t element_bits(const DataSource *s, OperandId id, DataType type, uint64_t index) {
     int is_matrix = type == TYPE_BF16 && (id == OPERAND_A || id == OPERAND_B), integers = s->data == DATA_INTEGERS;
