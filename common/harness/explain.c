@@ -82,11 +82,6 @@ static GemmStatus open_problem(Explanation *e, const DeviceInfo *device, Shape s
 
 /* Records the launch of kernel `which`, or of all: then the last one's is seen. */
 static GemmStatus look_at(Explanation *e, int which) {
-    free(e->launch);
-    e->launch = calloc(1, sizeof *e->launch);
-    if (!e->launch) {
-        return gemm_fails(NULL, GEMM_DEVICE, "out of memory: what a launch sets up");
-    }
     e->which = which;
     forget(e, e->launch);
     return launch(e, e->launch, e->gemm.k, 0, -1);
@@ -95,8 +90,9 @@ static GemmStatus look_at(Explanation *e, int which) {
 GemmStatus explain_open(Explanation *e, const Chapter *chapter, const DeviceInfo *device, Shape shape, Tuning tuning) {
     memset(e, 0, sizeof *e);
     e->chapter = chapter;
-    e->seen = calloc(1, sizeof *e->seen);
-    GemmStatus status = e->seen ? open_problem(e, device, shape, tuning) : GEMM_DEVICE;
+    e->launch = &e->observer[0];
+    e->seen = &e->observer[1];
+    GemmStatus status = open_problem(e, device, shape, tuning);
     status = status == GEMM_OK ? look_at(e, 0) : status;
     if (status == GEMM_OK) {
         e->launches = e->launch->launches;
@@ -110,9 +106,6 @@ GemmStatus explain_open(Explanation *e, const Chapter *chapter, const DeviceInfo
 void explain_close(Explanation *e) {
     run_close(&e->run);
     problem_close(&e->problem);
-    free(e->launch);
-    free(e->seen);
-    memset(e, 0, sizeof *e);
 }
 
 /* Tile `number` of a CTA with the rows of B that any CTA of its cluster read for it. */
@@ -141,31 +134,22 @@ static const bf16 *c_at(const Explanation *e, int row, int column) {
     return e->gemm.c + (size_t)row * (size_t)e->gemm.ldc + (size_t)column;
 }
 
-/* Runs cluster after cluster, with one k-tile, until one writes C[row][column]. e->seen->stored.cta says which CTA it
- * was. */
+/* Runs cluster after cluster, with one k-tile, until one writes C[row][column], in the last kernel that does.
+ * e->seen->stored.cta says which CTA it was. */
 static GemmStatus find_cta(Explanation *e, int row, int column) {
-    const int cluster = e->launch->cluster;
-    for (int cta = 0; cta < e->launch->grid; cta += cluster) {
-        forget(e, e->seen);
-        e->seen->c_at = c_at(e, row, column);
-        e->seen->stop_when_stored = 1;
-        GEMM_TRY(launch(e, e->seen, 1, cta, cluster));
-        if (e->seen->stored.thread >= 0) {
-            return GEMM_OK;
+    for (int which = e->which; which > 0; which--) {
+        GEMM_TRY(which < e->which ? look_at(e, which) : GEMM_OK);
+        for (int cta = 0; cta < e->launch->grid; cta += e->launch->cluster) {
+            forget(e, e->seen);
+            e->seen->c_at = c_at(e, row, column);
+            e->seen->stop_when_stored = 1;
+            GEMM_TRY(launch(e, e->seen, 1, cta, e->launch->cluster));
+            if (e->seen->stored.thread >= 0) {
+                return GEMM_OK;
+            }
         }
     }
-    return GEMM_WRONG;
-}
-
-/* The same in the last kernel that writes it. */
-static GemmStatus find_kernel(Explanation *e, int row, int column) {
-    GemmStatus status = find_cta(e, row, column);
-    while (status == GEMM_WRONG && e->which > 1) {
-        GEMM_TRY(look_at(e, e->which - 1));
-        status = find_cta(e, row, column);
-    }
-    return status == GEMM_WRONG ? gemm_fails(NULL, status, "%s: no CTA writes C[%d][%d]", e->chapter->name, row, column)
-                                : status;
+    return gemm_fails(NULL, GEMM_WRONG, "%s: no CTA writes C[%d][%d]", e->chapter->name, row, column);
 }
 
 /* Runs the cluster of the CTA until it has written the element. */
@@ -221,7 +205,7 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     path->row = row;
     path->column = column;
     path->k = k;
-    GEMM_TRY(find_kernel(e, row, column));
+    GEMM_TRY(find_cta(e, row, column));
     path->cta = e->seen->stored.cta;
     path->thread = e->seen->stored.thread; /* it holds the element itself if there are no accumulators */
     path->low = e->seen->low;

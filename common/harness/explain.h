@@ -20,6 +20,7 @@ typedef struct {
     int launches, which;   /* kernels that launch() starts; the one that is looked at, from 1 */
     ModelObserver *launch; /* that one's launch, recorded, with none of its CTAs run */
     ModelObserver *seen;   /* of the last run */
+    ModelObserver observer[2];
 } Explanation;
 
 /* The path of C[row][column], and of the product A[row][k] * B[column][k] that is added to it. */
