@@ -177,41 +177,28 @@ static Clock *joined(Clock *a, Clock *b) {
     return clock;
 }
 
-static int world_covers(const World *a, const World *b) {
-    int i = 0;
-    for (int k = 0; k < b->count; k++) {
-        while (i < a->count && a->part[i].serial < b->part[k].serial) {
-            i++;
-        }
-        if (i == a->count || a->part[i].serial != b->part[k].serial || !covers(a->part[i].known, b->part[k].known)) {
-            return 0;
-        }
-    }
-    return (b->waited & ~a->waited) == 0;
-}
-
 void world_join(World **into, World *from) {
     World *a = *into, *b = from;
-    if (b == NULL || a == b || (a != NULL && world_covers(a, b))) {
-        return;
-    }
-    if (a == NULL || world_covers(b, a)) {
-        *into = world_ref(b);
-        world_unref(a);
+    if (a == NULL || b == NULL || a == b) {
+        *into = a != NULL ? a : world_ref(b);
         return;
     }
     World *world = world_new(a->count + b->count);
     world->waited = a->waited | b->waited;
+    int is_a = world->waited == a->waited, is_b = world->waited == b->waited; /* nothing comes from the other */
     for (int i = 0, k = 0; i < a->count || k < b->count;) {
         const WorldPart *x = i < a->count ? &a->part[i] : NULL, *y = k < b->count ? &b->part[k] : NULL;
         int in_a = x != NULL && (y == NULL || x->serial <= y->serial);
         int in_b = y != NULL && (x == NULL || y->serial <= x->serial);
+        Clock *known = in_a && in_b ? joined(x->known, y->known) : clock_ref((in_a ? x : y)->known);
+        world->part[world->count++] = (WorldPart){(in_a ? x : y)->serial, known};
+        is_a &= in_a && known == x->known;
+        is_b &= in_b && known == y->known;
         i += in_a;
         k += in_b;
-        world->part[world->count++] = (WorldPart){
-            (in_a ? x : y)->serial, in_a && in_b ? joined(x->known, y->known) : clock_ref((in_a ? x : y)->known)};
     }
-    *into = world;
+    *into = world_ref(is_a ? a : is_b ? b : world);
+    world_unref(world);
     world_unref(a);
 }
 
@@ -332,9 +319,7 @@ ON(clock, THREAD_RETURNED) { thread_release(t, &t->cta->clock->exit); }
 /* ---- what moves knowledge ---------------------------------------------------------------------------------------- */
 
 void thread_release(Thread *t, Clock **into) {
-    if (*into == NULL) {
-        *into = clock_new();
-    }
+    clock_add(into, NULL);
     if (last_release.into != *into || last_release.base != t->clock->base) {
         clock_join(*into, t->clock->base);
         last_release.into = *into;
@@ -355,7 +340,7 @@ void thread_release_to(Thread *t, Clock **into, int visible) {
     }
     Clock *all = NULL;
     thread_release(t, &all);
-    *into = *into != NULL ? *into : clock_new();
+    clock_add(into, NULL);
     for (int c = 0; c < all->count; c++) {
         all->tick[c].visible = 0;
         clock_raise_tick(*into, (Component)c, &all->tick[c]);
@@ -430,7 +415,7 @@ ON(clock, CLUSTER_ARRIVE) {
         const CtaClock *clock = cluster->cta[rank]->clock;
         if (clock->fences > 0) {
             Tick tick = thread_newest(t, clock->fence);
-            *arriving = *arriving != NULL ? *arriving : clock_new();
+            clock_add(arriving, NULL);
             clock_raise_tick(*arriving, clock->fence, &tick);
         }
     }
@@ -443,7 +428,7 @@ ON(clock, CLUSTER_COMPLETE) {
         if (cluster->clock->started == 0) {
             cluster->clock->started = component_new(cluster, (ComponentOwner){.thread = NULL});
         }
-        *arriving = *arriving != NULL ? *arriving : clock_new();
+        clock_add(arriving, NULL);
         clock_raise(*arriving, cluster->clock->started, 1, 1);
     }
     clock_unref(cluster->clock->released);

@@ -40,18 +40,6 @@ static Barrier *barrier_new(Cta *cta, uint32_t offset, int arrivals, const char 
     return b;
 }
 
-static void wake_who_waits_for_init(Cta *cta, uint32_t offset) {
-    for (int rank = 0; rank < cta->cluster->size; rank++) {
-        for (int id = 0; id < cta->threads; id++) {
-            Thread *t = &cta->cluster->cta[rank]->thread[id];
-            if (t->state == THREAD_BLOCKED && t->wait.kind == WAIT_INIT && t->wait.cta == cta &&
-                t->wait.id == (int)offset) {
-                thread_wake(t);
-            }
-        }
-    }
-}
-
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *expression, const char *here) {
     Thread *t = current_thread();
     Cta *cta = t->cta;
@@ -71,8 +59,8 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
         POST(MBARRIER_INIT, .thread = t, .barrier = barrier_new(cta, offset, arrivals, array, single ? -1 : first + i),
              .amount = how_many, .site = site);
         cta->mbarriers->at[offset / BARRIER_BYTES] = (uint16_t)cta->mbarriers->count;
-        wake_who_waits_for_init(cta, offset);
     }
+    threads_wake(&cta->mbarriers->waiting);
 }
 
 void model_mbarrier_init_fence(const char *here) {
@@ -89,7 +77,8 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
     const uint16_t *at = &cta->mbarriers->at[offset / BARRIER_BYTES];
     while (*at == 0) {
         /* Another thread may still initialise it: then the report is that this is not ordered. Otherwise all wait. */
-        thread_block(t, (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
+        thread_block_in(t, &cta->mbarriers->waiting,
+                        (Wait){.kind = WAIT_INIT, .site = site, .what = what, .id = (int)offset, .cta = cta});
     }
     Barrier *b = cta->mbarriers->list[*at - 1];
     POST(MBARRIER_USE, .thread = t, .barrier = b, .site = site, .what = what);

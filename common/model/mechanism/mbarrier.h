@@ -31,8 +31,9 @@ struct Barrier {
 typedef struct CtaBarriers {
     Barrier **list;
     int count, capacity;
-    int arrays;   /* calls of mbarrier_init() */
-    uint16_t *at; /* by offset / 8: 1 + index; 0: none */
+    int arrays;      /* calls of mbarrier_init() */
+    uint16_t *at;    /* by offset / 8: 1 + index; 0: none */
+    Thread *waiting; /* for one to be initialised */
 } CtaBarriers;
 
 /* What happens to a barrier, with an amount. */
