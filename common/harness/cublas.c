@@ -62,29 +62,23 @@ Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
         snprintf(why, why_size, "out of memory");
         return NULL;
     }
-    void *library = open_cuda_library("libcublas", why, why_size);
-    if (!library) {
-        free(cublas);
-        return NULL;
-    }
     const LibraryFunction functions[] = {{"cublasCreate_v2", &cublas->create},
                                          {"cublasDestroy_v2", &cublas->destroy},
                                          {"cublasSetStream_v2", &cublas->set_stream},
                                          {"cublasGetVersion_v2", &cublas->get_version},
                                          {"cublasGemmEx", &cublas->gemm_ex}};
+    void *library = open_cuda_library("libcublas", why, why_size);
     int error = find_functions(library, functions, 5) ? cublas->create(&cublas->handle) : -1;
+    error = error ? error : cublas->set_stream(cublas->handle, stream);
+    error = error ? error : cublas->get_version(cublas->handle, &cublas->version);
     if (!error) {
-        error = cublas->set_stream(cublas->handle, stream);
+        return cublas;
     }
-    if (!error) {
-        error = cublas->get_version(cublas->handle, &cublas->version);
-    }
-    if (error) {
+    if (library) {
         snprintf(why, why_size, "libcublas does not start (status %d)", error);
-        cublas_close(cublas);
-        return NULL;
     }
-    return cublas;
+    cublas_close(cublas);
+    return NULL;
 }
 
 void cublas_close(Cublas *cublas) {

@@ -454,27 +454,26 @@ static Shape shape_of(const Options *options, const Stage *stage, int timed) {
 static GemmStatus refuse_options(const Options *options, const Stage *stage) {
     const Chapter *chapter = stage->chapter;
     const Tuning *tuning = &options->tuning;
-    const int choices = chapter_beyond(chapter).choices;
-    const char *choice = tuning->variant && !chapter->variants                               ? "--variant"
-                         : tuning->tile_group && !(choices & CHOOSES_TILE_GROUP)             ? "--tile-group"
-                         : tuning->producer_barrier && !(choices & CHOOSES_PRODUCER_BARRIER) ? "--producer-barrier"
-                                                                                             : NULL;
-    if (choice) {
-        return gemm_fails(NULL, GEMM_USAGE, "%s: %s does not have that choice", choice, chapter->name);
-    }
-    if (stage->backend->is_model && options->bench == CHOICE_YES) {
-        return gemm_fails(NULL, GEMM_USAGE, "--bench: only a GPU can be timed, and this runs on the CPU model");
-    }
-    if (options->count && !stage->backend->is_model) {
-        return gemm_fails(NULL, GEMM_USAGE,
-                          "--count: only the CPU model counts, and this runs on a GPU; --on model does it");
-    }
-    if (memcmp(&options->shape.heads, &(Heads){0}, sizeof(Heads)) && !has_heads(kind_of(chapter))) {
-        return gemm_fails(NULL, GEMM_USAGE, "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads",
-                          chapter->name);
-    }
-    if (options->shape.experts && !kind_record(kind_of(chapter))->has_experts) {
-        return gemm_fails(NULL, GEMM_USAGE, "--experts: %s has no experts", chapter->name);
+    const int choices = chapter_beyond(chapter).choices, is_model = stage->backend->is_model;
+    const KindRecord *kind = kind_record(kind_of(chapter));
+    const struct {
+        int is_one;
+        const char *fault; /* %s: the chapter */
+    } faults[] = {
+        {tuning->variant && !chapter->variants, "--variant: %s does not have that choice"},
+        {tuning->tile_group && !(choices & CHOOSES_TILE_GROUP), "--tile-group: %s does not have that choice"},
+        {tuning->producer_barrier && !(choices & CHOOSES_PRODUCER_BARRIER),
+         "--producer-barrier: %s does not have that choice"},
+        {is_model && options->bench == CHOICE_YES, "--bench: only a GPU can be timed, and %s runs on the CPU model"},
+        {options->count && !is_model, "--count: only the CPU model counts, and %s runs on a GPU; --on model does it"},
+        {memcmp(&options->shape.heads, &(Heads){0}, sizeof(Heads)) && !has_heads(kind_of(chapter)),
+         "--head-size, --kv-heads, --batches, --causal, --window: %s has no heads"},
+        {options->shape.experts && !kind->has_experts, "--experts: %s has no experts"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (faults[i].is_one) {
+            return gemm_fails(NULL, GEMM_USAGE, faults[i].fault, chapter->name);
+        }
     }
     FILE *file = options->steps ? fopen(options->steps, "w") : NULL;
     if (options->steps && !file) { /* the model opens it at the launch, and names no option */
