@@ -31,9 +31,8 @@ static void write_events(FILE *out, const Recording *recording) {
             (unsigned long long)trace->lost);
     fprintf(out, "kind,cta,sm,warp,unit,index,stage,bytes,row,col,name,spans\n");
     for (const TraceEvent *e = trace->event; e < trace->event + trace->count; e++) {
-        fprintf(out, "%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s,%llu:%llu\n", e->kind, e->cta, e->sm, e->warp, e->unit,
-                e->index, e->stage, e->bytes, e->row, e->col, e->name, (unsigned long long)e->begin,
-                (unsigned long long)e->end);
+        fprintf(out, "%d,%d,%d,%d,%d,%d,%d,%d,%d,%d,%s,%llu:%llu\n", e->kind, e->cta, e->sm, e->warp, e->unit, e->index,
+                e->stage, e->bytes, e->row, e->col, e->name, (unsigned long long)e->begin, (unsigned long long)e->end);
     }
 }
 
