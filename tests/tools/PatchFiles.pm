@@ -4,7 +4,6 @@ use strict;
 use warnings;
 use feature 'signatures';
 no warnings 'experimental::signatures';
-use Cwd 'getcwd';
 use File::Path qw(make_path);
 use File::Temp 'tempdir';
 use Text::Wrap ();
