@@ -56,6 +56,8 @@
     COUNT(WGMMA_GROUPS, "wgmma, groups of warpgroups")                   \
     COUNT(WGMMA_WAITS, "wgmma, waits of warpgroups")                     \
     COUNT(TENSOR_FLOP, "FLOP of the tensor cores")                       \
+    COUNT(PAIR_FLOP, "FLOP of the tensor cores, of pairs of CTAs")       \
+    COUNT(LAUNCH_REQUESTS, "launch control, requests")                   \
     COUNT(SHUFFLES, "shuffles, warps")                                   \
     COUNT(SYNCTHREADS, "__syncthreads, warps")                           \
     COUNT(NAMED_BARRIERS, "named barriers, waits of warps")              \

@@ -35,6 +35,14 @@ sub less { return $_[0]{full} ? 'full marks' : '' }
 sub all_of { return join '; ', map { $_ // () } map({ $_->{note} } @{ $_[0]{parts} }), $_[0]{wrong} }
 sub told { my ($text) = @_; return sub { index(all_of($_[0]), $text) >= 0 ? less($_[0]) : all_of($_[0]) } }
 
+# What a criterion names, the model counts, or counts() does.
+my %counted = map { lc $_ => 1 } qw(m n k sms), Patches::contents('common/model/model_count.h') =~ /COUNT\((\w+), "/g,
+    Patches::contents('tests/grade/Judge.pm') =~ /return \{ %count, (.*?) \}/s ? $1 =~ /(\w+) =>/g : ();
+for (grep { /^\d/ } split /\n/, Patches::contents('tests/grade/criteria')) {
+    my (undef, $what, $condition) = split / \| /;
+    is(join(' ', grep { !$counted{$_} } $condition =~ /([a-z]\w*)/g), '', "what is counted for: $what");
+}
+
 my ($before, $before_id);
 sub kind_of { return $_[0] =~ /\.kind = (\w+)/ ? $1 : '' }
 for my $chapter (@chapters) {

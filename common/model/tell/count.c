@@ -271,6 +271,7 @@ ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pendin
 ON(count, MBARRIER_COMPLETE) { counts[COUNT_MBARRIER_PHASES]++; }
 ON(count, MBARRIER_PASSED) { counts[COUNT_MBARRIER_WAITS]++; }
 ON(count, FENCE_PROXY) { counts[COUNT_PROXY_FENCES]++; }
+ON(count, LAUNCH_ASKED) { counts[COUNT_LAUNCH_REQUESTS]++; }
 
 /* ---- warps and warpgroups ---------------------------------------------------------------------------------------- */
 
@@ -317,7 +318,9 @@ ON(count, WGMMA_PART) {
 
 ON(count, TMEM_PRODUCT) {
     const Tcgen05Shape *shape = &e->tmem_product->shape;
-    counts[COUNT_TENSOR_FLOP] += 2ull * (unsigned)shape->m * (unsigned)shape->n * (unsigned)matrix_k(shape->a);
+    const unsigned long long flop = 2ull * (unsigned)shape->m * (unsigned)shape->n * (unsigned)matrix_k(shape->a);
+    counts[COUNT_TENSOR_FLOP] += flop;
+    counts[COUNT_PAIR_FLOP] += shape->pair ? flop : 0;
 }
 
 ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += w->id % 4 == 0; }
