@@ -60,10 +60,11 @@ DEVICE int neighbour(void) { return (int)blockIdx.x ^ 1; }
 #endif
 
 #ifdef __CUDACC__
-#define PATTERN_FUNCTION extern "C" GemmStatus PATTERN_NAME(const Params *p, Stream stream)
+#define PATTERN_OF(name) extern "C" GemmStatus name(const Params *p, Stream stream)
 #else
-#define PATTERN_FUNCTION GemmStatus PATTERN_NAME(const Params *p, Stream stream)
+#define PATTERN_OF(name) GemmStatus name(const Params *p, Stream stream)
 #endif
+#define PATTERN_FUNCTION PATTERN_OF(PATTERN_NAME)
 
 /* Behind the kernel: the host's part, and what the launch has beyond its CTAs of THREADS. */
 #define PATTERN(kernel, ...)                                                  \
@@ -73,5 +74,22 @@ DEVICE int neighbour(void) { return (int)blockIdx.x ^ 1; }
         LaunchShape shape = {.grid = p->ctas, .block = THREADS, __VA_ARGS__}; \
         return launch_kernel(KERNEL(kernel), shape, p, stream, NULL);         \
     }
+
+#ifdef PATTERN_RUN /* of a name and a line: the function; in what runs all of them */
+typedef struct {
+    const char *name;
+    int without;
+    GemmStatus (*run)(const Params *p, Stream stream);
+} Pattern;
+
+#define EACH_PATTERN(name, line) PATTERN_OF(PATTERN_RUN(name, line));
+#include "patterns.inc"
+#undef EACH_PATTERN
+#define EACH_PATTERN(name, line) {#name, line, PATTERN_RUN(name, line)},
+static const Pattern patterns[] = {
+#include "patterns.inc"
+};
+enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
+#endif
 
 #endif

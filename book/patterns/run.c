@@ -2,7 +2,7 @@
  *
  *     run                            all, right and without each line: program, line, what is reported, whether of
  *                                    every schedule
- *     run NAME [LINE [POLICY SEED]]  one of them, with its report; POLICY: 0 eager, 1 lazy, 2 random, 3 pct
+ *     run NAME [LINE]                one of them, with its report
  *
  * "-": nothing is reported, and the result is right. Each of all runs in a child of its own. */
 #include <stdio.h>
@@ -11,26 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PATTERN_RUN(name, line) model_##name##_##line
 #include "pattern.h"
 
 #include "../../common/model/model_host.h"
 
-typedef struct {
-    const char *name;
-    int without;
-    GemmStatus (*run)(const Params *p, Stream stream);
-} Pattern;
-
-/* EACH_PATTERN(name, line) */
-#define EACH_PATTERN(name, line) GemmStatus model_##name##_##line(const Params *p, Stream stream);
-#include "patterns.inc"
-#undef EACH_PATTERN
-#define EACH_PATTERN(name, line) {#name, line, model_##name##_##line},
-static const Pattern patterns[] = {
-#include "patterns.inc"
-};
-
-enum { PATTERNS = sizeof patterns / sizeof patterns[0], CTAS = 4, LAUNCHES = 2, SEEDS = 3, DEFAULT_SEED = 1 };
+enum { CTAS = 4, LAUNCHES = 2, SEEDS = 3, DEFAULT_SEED = 1 };
 
 static int *ints(int count, const char *name) {
     int *memory = (int *)model_global_alloc((size_t)count * sizeof(int), name);
@@ -81,8 +67,7 @@ int main(int argc, char **argv) {
     GemmStatus status = GEMM_OK;
     for (int i = 0; i < PATTERNS; i++) {
         if (argc > 1 && strcmp(argv[1], patterns[i].name) == 0 && without == patterns[i].without) {
-            status =
-                run(&patterns[i], argc > 3 ? atoi(argv[3]) : MODEL_RANDOM, argc > 4 ? atoi(argv[4]) : DEFAULT_SEED, 0);
+            status = run(&patterns[i], MODEL_RANDOM, DEFAULT_SEED, 0);
             printf("%s\n", status == GEMM_OK ? "right" : status == GEMM_WRONG ? "wrong" : "reported");
             found = 1;
         } else if (argc == 1) {

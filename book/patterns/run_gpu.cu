@@ -10,26 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PATTERN_RUN(name, line) gpu_##name##_##line
 #include "pattern.h"
 
 #include "forms.inc" /* each program in each form, in a namespace of its own */
 
-typedef struct {
-    const char *name;
-    int without;
-    GemmStatus (*run)(const Params *p, Stream stream);
-} Pattern;
-
-#define EACH_PATTERN(name, line) extern "C" GemmStatus gpu_##name##_##line(const Params *p, Stream stream);
-#include "patterns.inc"
-#undef EACH_PATTERN
-#define EACH_PATTERN(name, line) {#name, line, gpu_##name##_##line},
-static const Pattern patterns[] = {
-#include "patterns.inc"
-};
-
 enum {
-    PATTERNS = sizeof patterns / sizeof patterns[0],
     CTAS_PER_SM = 2,
     LAUNCHES = 10000,
     SETUP_S = 30, /* for the context */

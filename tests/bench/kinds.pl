@@ -25,11 +25,8 @@ sub others { my ($run) = @_; my %seen; return grep { !/^(?:\d|copy)/ && !$seen{$
 sub best_other { my ($run, $size) = @_; return (sort { $b <=> $a } grep { defined } map { median_at($run, $size, $_) } others($run))[0] }
 sub fp8_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 10), best_other($run, $_)) } @FP8) }
 
-# Of several GPUs: the newest run of that card with this many, or with any number if that is undef.
-sub several ($card, $gpus) {
-    my @found = grep { $_->{kind} eq 'several' && $_->{gpu} =~ /^(\d+) x / && (!defined $gpus || $1 == $gpus) && index($_->{card}, "$1_x_$card") == 0 } @runs;
-    return (sort { $a->{date} cmp $b->{date} || $a->{last} <=> $b->{last} } @found)[-1];
-}
+# The newest run on so many GPUs.
+sub several ($card, $gpus) { return newest('several', $card, sub { $_[0]{gpu} =~ /^$gpus x / }) }
 
 # What a chapter of beyond/ came to, in one sentence without an end; dies where it is not measured.
 sub figure_of_kind ($card, $number) {

@@ -25,6 +25,11 @@ text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#2b323b}.axis{stroke:#9198a1}.
 SVG
 }
 
+# Lines at these ratios from one x to another, and the ratios to the left of them. $y->(RATIO) is where one is.
+sub y_grid ($from, $to, $y, @ticks) {
+    return join '', map { sprintf qq(<path class="grid" d="M$from %sH$to"/><text class="end" x="%d" y="%s" dy="4">%.1f</text>\n), $y->($_), $from - 8, $y->($_), $_ } @ticks;
+}
+
 # A row for each rung of the ladder and each peer: a bar for the first size, marks for the others, as ratios to cuBLAS.
 # The three differ in shape and brightness.
 sub picture {
@@ -87,10 +92,7 @@ sub surveyed {
     for my $kind (0 .. 2) {
         $svg .= $mark->($kind, $left + 130 * $kind, $base + 36, qq(<text x="9" y="4">$Survey::KINDS[$kind]</text>));
     }
-    for (my $tick = $low; $base - $unit * ($tick - $low) > 40; $tick += 0.2) {
-        my ($y, $end) = (sprintf('%.1f', $base - $unit * ($tick - $low)), $left - 8);
-        $svg .= qq(<path class="grid" d="M$left ${y}H$width"/><text class="end" x="$end" y="$y" dy="4">) . sprintf('%.1f', $tick) . "</text>\n";
-    }
+    $svg .= y_grid($left, $width, sub { sprintf '%.1f', $base - $unit * ($_[0] - $low) }, grep { $_ >= $low - 0.01 && $base - $unit * ($_ - $low) > 40 } map { $_ / 5 } 0 .. 20);
     for my $power (-2 .. 4) {
         $svg .= sprintf qq(<text class="mid" x="%d" y="%d">%s</text>\n), $left + $decade * ($power + 2), $base + 16, 10**$power;
     }
@@ -121,9 +123,7 @@ sub crossover {
         my ($from, $to) = ($panel * $i + $left, $panel * ($i + 1) - 92);
         my $x = sub { my ($m) = @_; return sprintf '%.1f', $from + ($to - $from) * log($m / 128) / log(128) };
         $svg .= qq(<text x="$from" y="18">$run->{gpu}, $run->{date}</text>\n);
-        for my $tick (map { $_ / 5 } 4 .. 10) {
-            $svg .= sprintf qq(<path class="grid" d="M$from %sH$to"/><text class="end" x="%d" y="%s" dy="4">%.1f</text>\n), $y->($tick), $from - 8, $y->($tick), $tick;
-        }
+        $svg .= y_grid($from, $to, $y, map { $_ / 5 } 4 .. 10);
         $svg .= sprintf qq(<text class="mid" x="%s" y="%d">%d</text>\n), $x->(2**$_), $base + 18, 2**$_ for 7, 9, 11, 13;
         $svg .= sprintf qq(<text class="mid" x="%s" y="%d">M</text>\n), $x->(1448), $base + 38;
         my @sizes = sort { rows_of($a) <=> rows_of($b) } grep { $cube->($_) } sizes_of($run);
