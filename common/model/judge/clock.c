@@ -385,10 +385,10 @@ void thread_acquire(Thread *t, Clock *released) {
 
 ON(clock, SYNCWARP) {
     Clock *together = NULL;
-    for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->collective->now.arrived; lanes != 0; lanes &= lanes - 1) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
     }
-    for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->collective->now.arrived; lanes != 0; lanes &= lanes - 1) {
         thread_begin_with(&w->thread[__builtin_ctz(lanes)], together);
     }
     clock_unref(together);

@@ -65,28 +65,29 @@ ON(convergence, WARP_APART) {
     WarpCollective *m = w->collective;
     MISUSE_IF(!((e->mask | ~w->all) >> t->lane & 1), RULE_CONVERGENCE, e->site, 1,
               "%s with mask 0x%08x by lane %d, which is not in it", e->what, e->mask, t->lane);
-    if (m->arrived == 0 && (e->mask & w->exited)) {
+    if (m->now.arrived == 0 && (e->mask & w->exited)) {
         report_misuse(RULE_CONVERGENCE, e->site, 1, "%s, which all lanes of the warp must execute; lane %d has ended",
                       e->what, first_of(w, e->mask & w->exited)->lane);
-    } else if (e->what != m->instruction || e->site != m->site || e->mask != m->mask) {
-        report_apart(t, e->site, e->what, first_of(w, m->arrived), m->site, m->instruction);
+    } else if (e->what != m->now.instruction || e->site != m->now.site || e->mask != m->now.mask) {
+        report_apart(t, e->site, e->what, first_of(w, m->now.arrived), m->now.site, m->now.instruction);
     }
-    m->arrived |= 1u << t->lane;
+    m->now.arrived |= 1u << t->lane;
     report_in_sync(w, warp_part(m, -1));
     model_stop();
 }
 
 ON(convergence, SHUFFLE_SOURCE) {
-    report_misuse(RULE_CONVERGENCE, w->collective->site, 0,
+    report_misuse(RULE_CONVERGENCE, w->collective->now.site, 0,
                   "shfl.sync with mask 0x%08x: lane %d reads from lane %d, which is not in the mask",
-                  w->collective->mask, e->lane, e->from_lane);
+                  w->collective->now.mask, e->lane, e->from_lane);
 }
 
 ON(convergence, EXCHANGE) {
     const WarpCollective *m = w->collective;
-    for (uint32_t lanes = strcmp(m->instruction, WARP_SHUFFLE) == 0 ? m->arrived : 0; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = strcmp(m->now.instruction, WARP_SHUFFLE) == 0 ? m->now.arrived : 0; lanes != 0;
+         lanes &= lanes - 1) {
         int width = (int)m->word[1][__builtin_ctz(lanes)];
-        MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->site, 1,
+        MISUSE_IF(width < 1 || width > WARP_SIZE || (width & (width - 1)) != 0, RULE_CONVERGENCE, m->now.site, 1,
                   "shfl.sync with width %d: accepted are 1, 2, 4, 8, 16 and 32", width);
     }
 }
@@ -94,7 +95,7 @@ ON(convergence, EXCHANGE) {
 /* An instruction that needs all 32 lanes: a CTA's last warp may have fewer. */
 ON(convergence, WARP_ACCESS) {
     MISUSE_IF(w->lanes < WARP_SIZE, RULE_CONVERGENCE, e->site, 1, "%s in a warp of %d threads: it needs all 32",
-              w->collective->instruction, w->lanes);
+              w->collective->now.instruction, w->lanes);
 }
 HEARS(convergence, MMA, on_WARP_ACCESS);
 

@@ -178,7 +178,7 @@ static void fragments_loaded(const Event *e, const Tag tag[WARP_SIZE]) {
 
 ON(products, WARP_ACCESS) {
     Tag tag[WARP_SIZE];
-    for (uint32_t lanes = w->collective->arrived; lanes != 0; lanes &= lanes - 1) {
+    for (uint32_t lanes = w->collective->now.arrived; lanes != 0; lanes &= lanes - 1) {
         int lane = __builtin_ctz(lanes);
         uint32_t offset = row_offset(e, lane);
         Actor actor = actor_plain(&w->thread[lane], e->access, e->site);

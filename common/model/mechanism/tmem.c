@@ -181,7 +181,7 @@ void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32
         return;
     }
     POST(TMEM_ACCESS, .warp = w, .taddr = address, .registers_are = shape, .columns = n, .write = write,
-         .site = m->site);
+         .site = m->now.site);
     for (int lane = 0; lane < w->lanes; lane++) {
         w->thread[lane].groups[write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS].open++;
         access_columns(&w->thread[lane], address, (uint32_t *)(uintptr_t)m->pointer[0][lane], shape, n, write);

@@ -12,15 +12,12 @@ void collectives_begin(Cta *cta) { CTA_GIVE(cta, cta->warp, cta->warps, collecti
 /* The instruction in progress changes places with the i-th of the others, or with a free place if i is past the
  * last. */
 static void exchange(WarpCollective *m, int i) {
-    WarpPart now = warp_part(m, -1), other = {.arrived = 0};
+    const WarpPart now = m->now;
+    m->now = (WarpPart){.arrived = 0};
     if (i < m->parts) {
-        other = m->part[i];
+        m->now = m->part[i];
         m->part[i] = m->part[--m->parts];
     }
-    m->instruction = other.instruction;
-    m->site = other.site;
-    m->mask = other.mask;
-    m->arrived = other.arrived;
     if (now.arrived != 0) {
         m->part[m->parts++] = now;
     }
@@ -31,7 +28,7 @@ static void exchange(WarpCollective *m, int i) {
  * reported. */
 static void turn_to(WarpCollective *m, uint32_t mask, int lane) {
     int i = m->parts;
-    if (m->arrived == 0 || m->mask != mask) {
+    if (m->now.arrived == 0 || m->now.mask != mask) {
         for (i = 0; i < m->parts && m->part[i].mask != mask;) {
             i++;
         }
@@ -56,21 +53,20 @@ static __attribute__((noinline)) void post_together(Warp *w) { POST(WARP_TOGETHE
 int warp_join(Thread *t, const char *instruction, uint32_t mask, Site site) {
     Warp *w = t->warp;
     WarpCollective *m = w->collective;
+    WarpPart *now = &m->now;
     mask &= w->all;
-    if (m->parts > 0 || (m->arrived != 0 && m->mask != mask)) {
+    if (m->parts > 0 || (now->arrived != 0 && now->mask != mask)) {
         turn_to(m, mask, t->lane);
     }
-    if (m->arrived == 0) {
-        m->instruction = instruction;
-        m->site = site;
-        m->mask = mask;
+    if (now->arrived == 0) {
+        *now = (WarpPart){instruction, site, mask, 0};
     }
-    if (instruction != m->instruction || site != m->site || mask != m->mask || (mask & (w->exited | w->in_sync)) != 0 ||
-        !(mask >> t->lane & 1)) {
+    if (instruction != now->instruction || site != now->site || mask != now->mask ||
+        (mask & (w->exited | w->in_sync)) != 0 || !(mask >> t->lane & 1)) {
         post_apart(t, instruction, mask, site);
     }
-    m->arrived |= 1u << t->lane;
-    if ((m->arrived & mask) == mask) {
+    now->arrived |= 1u << t->lane;
+    if ((now->arrived & mask) == mask) {
         if (mask == w->all) {
             post_together(w);
         }
@@ -84,11 +80,11 @@ int warp_join(Thread *t, const char *instruction, uint32_t mask, Site site) {
 }
 
 void warp_go(Warp *w) {
-    uint32_t others = w->collective->arrived & ~(1u << current_thread()->lane);
+    uint32_t others = w->collective->now.arrived & ~(1u << current_thread()->lane);
     if (schedule_explorer != NULL) {
-        schedule_explorer->joined(w, w->collective->arrived);
+        schedule_explorer->joined(w, w->collective->now.arrived);
     }
-    w->collective->arrived = 0;
+    w->collective->now.arrived = 0;
     w->ready |= others;
     while (others != 0) {
         Thread *t = &w->thread[__builtin_ctz(others)];
@@ -128,13 +124,13 @@ uint64_t model_shfl(ModelShuffle how, uint32_t mask, uint64_t value, int which, 
     if (warp_join(t, WARP_SHUFFLE, mask, site_of(here))) {
         POST(EXCHANGE, .warp = w, .transposes = how == MODEL_SHFL_XOR);
         /* A lane that takes no part may still have to pick up the result of the last one. */
-        for (uint32_t lanes = m->arrived; lanes != 0; lanes &= lanes - 1) {
+        for (uint32_t lanes = m->now.arrived; lanes != 0; lanes &= lanes - 1) {
             int lane = __builtin_ctz(lanes);
             int from = source_of(how, lane, m->number[lane], (int)m->word[1][lane]);
             if (from >= w->lanes) {
                 from = lane;
             }
-            if (!(m->arrived >> from & 1)) {
+            if (!(m->now.arrived >> from & 1)) {
                 POST(SHUFFLE_SOURCE, .warp = w, .lane = lane, .from_lane = from);
             }
             m->result[lane] = m->word[0][from];
@@ -156,7 +152,7 @@ static uint32_t lanes_alike(const char *instruction, uint32_t mask, uint64_t val
             for (int other = 0; other < WARP_SIZE; other++) {
                 same |= (uint64_t)(m->word[0][other] == m->word[0][lane]) << other;
             }
-            m->result[lane] = m->arrived >> lane & 1 ? same & m->arrived : m->result[lane];
+            m->result[lane] = m->now.arrived >> lane & 1 ? same & m->now.arrived : m->result[lane];
         }
         warp_go(t->warp);
     }
@@ -224,7 +220,7 @@ void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const c
     }
     uint32_t *const *registers = (uint32_t *const *)m->pointer[0];
     POST(WARP_ACCESS, .warp = t->warp, .access = store ? ACCESS_STMATRIX : ACCESS_LDMATRIX, .size = CHUNK_BYTES,
-         .registers = registers, .rows = m->pointer[1], .transposes = trans, .site = m->site);
+         .registers = registers, .rows = m->pointer[1], .transposes = trans, .site = m->now.site);
     if (store) {
         matrix_stmatrix_x4((void *const *)m->pointer[1], (const uint32_t *const *)registers);
     } else {
@@ -248,8 +244,8 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     float *const *ds = (float *const *)m->pointer[0];
     const uint32_t *const *as = (const uint32_t *const *)m->pointer[1], *const *bs =
                                                                             (const uint32_t *const *)m->pointer[2];
-    POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
+    POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->now.site);
     matrix_mma(type, ds, as, bs);
-    POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->site);
+    POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->now.site);
     warp_go(w);
 }

@@ -9,20 +9,16 @@
  * compare that string with the name of the shuffles. */
 #define WARP_SHUFFLE "shfl.sync"
 
-/* Part of the warp at an instruction with a mask of its own, while others are elsewhere. */
+/* The warp at an instruction, or a part of it at one with a mask of its own, while others are elsewhere. */
 typedef struct {
     const char *instruction;
     Site site;
-    uint32_t mask, arrived;
+    uint32_t mask, arrived; /* who must come; who has */
 } WarpPart;
 
-/* The instruction in progress. */
 typedef struct WarpCollective {
-    const char *instruction;
-    Site site;
-    uint32_t mask;    /* who must come */
-    uint32_t arrived; /* 0: none is in progress */
-    int parts;        /* others in progress, of other masks */
+    WarpPart now; /* the instruction in progress; arrived 0: none is */
+    int parts;    /* others in progress, of other masks */
     /* Operands, by lane. */
     const void *pointer[3][WARP_SIZE];
     uint64_t word[2][WARP_SIZE];
@@ -32,9 +28,7 @@ typedef struct WarpCollective {
 } WarpCollective;
 
 /* What is in progress: -1 the last one, from 0 the other `parts`. */
-static inline WarpPart warp_part(const WarpCollective *m, int i) {
-    return i >= 0 ? m->part[i] : (WarpPart){m->instruction, m->site, m->mask, m->arrived};
-}
+static inline WarpPart warp_part(const WarpCollective *m, int i) { return i >= 0 ? m->part[i] : m->now; }
 
 /* The current thread arrives at a warp-wide instruction. Returns 1 in the lane that comes last, once all lanes of
  * `mask` have: it does the work of the warp and then calls warp_go(). In the others it returns 0 after that. For the

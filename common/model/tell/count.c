@@ -278,7 +278,7 @@ ON(count, LAUNCH_ASKED) { counts[COUNT_LAUNCH_REQUESTS]++; }
 ON(count, WARP_TOGETHER) { count_together(w); }
 
 ON(count, WARP_ACCESS) {
-    Group g = {.lanes = w->collective->arrived};
+    Group g = {.lanes = w->collective->now.arrived};
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         g.address[lane] = (uintptr_t)e->rows[lane];
         g.size[lane] = (uint8_t)e->size;
@@ -290,7 +290,7 @@ ON(count, WARP_ACCESS) {
     count_group(&g, e->access == ACCESS_LDMATRIX ? COUNT_LDMATRIX : COUNT_STMATRIX);
 }
 
-ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += strcmp(w->collective->instruction, WARP_SHUFFLE) == 0; }
+ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += strcmp(w->collective->now.instruction, WARP_SHUFFLE) == 0; }
 
 ON(count, MMA) {
     WarpCount *c = count_of(w);
