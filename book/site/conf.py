@@ -34,6 +34,7 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["one.js"]
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False

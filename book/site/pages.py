@@ -85,11 +85,12 @@ def sidebar(language):
 
 
 def one_file(language, name):
-    """Links to a chapter and its steps as one file each."""
+    """Links to a chapter and its steps as one file each. A hosted page also offers Compiler Explorer, see one.js."""
     links = []
     for path in sorted(glob.glob(f"build/one/{chapter(name)}_*.cu")):
         to = relpath(f"en/one/{basename(path)}", dirname(f"{language}/{name}"))
-        links.append(f'<a href="{to}" download>{basename(path)}</a>')
+        links.append(f'<a href="{to}" download>{basename(path)}</a> '
+                     f'<a class="explorer" data-file="{to}" hidden>Compiler Explorer</a>')
     return f'<p class="one">{WORDS[language][0]}: {", ".join(links)}</p>\n\n' if links else ""
 
 
