@@ -82,10 +82,10 @@ EVENT(MBARRIER_INVAL, thread, barrier)
 EVENT(MBARRIER_ARRIVE, thread, barrier, amount, what, scope) /* arrivals beyond barrier->pending do not count */
 EVENT(MBARRIER_COPIES, thread, barrier, group) /* an arrival will follow when the thread's copies so far are done */
 EVENT(MBARRIER_COPIES_ARRIVE, thread, barrier, group)
-EVENT(MBARRIER_ANNOUNCED, thread, barrier, amount)       /* after the bytes have been added to barrier->tx */
+EVENT(MBARRIER_ANNOUNCED, thread, barrier, amount) /* after the bytes have been added to barrier->tx */
 /* After they have been subtracted. thread NULL: a copy's; what has been copied, and to where. */
 TOLD(MBARRIER_LANDED, "landed", barrier, thread, amount, what, p)
-EVENT(MBARRIER_LACKS_BYTES, barrier)                     /* all arrivals have come */
+EVENT(MBARRIER_LACKS_BYTES, barrier) /* all arrivals have come */
 EVENT(MBARRIER_COMPLETE, barrier)
 TOLD(MBARRIER_PHASE, "phase", barrier)                       /* after the next phase has begun */
 TOLD(MBARRIER_WAIT, "wait", thread, barrier, parity, what)   /* the thread asks for this phase; it may have to wait */

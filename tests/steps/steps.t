@@ -207,8 +207,8 @@ is(scalar @links, 1 + @small + grep({ !/^variant_/ } @runs), 'index.html: a link
 SKIP: {
     skip 'chromium is not installed: the pages are not opened in a browser', 1 if !$CHROMIUM;
 
-    # It goes through all frames by the key, where it shall, then does what Perl says, and writes down what it sees; then it
-    # opens the next page.
+    # It goes through all frames by the key, where it shall, then does what Perl says, and writes down what it sees;
+    # then it opens the next page.
     my $driver = <<'END';
 const number_of_page = Number(localStorage.getItem("page") || 0), [, walks, ways] = pages[number_of_page];
 const ask = (async () => {}).constructor;
@@ -247,8 +247,8 @@ window.addEventListener("load", () => setTimeout(async () => {
 }, 50));
 END
 
-    # What a reader may do on the page of these data, in the driver's JavaScript, and what that returns, or else the number
-    # of the frame that it leads to.
+    # What a reader may do on the page of these data, in the driver's JavaScript, and what that returns, or else the
+    # number of the frame that it leads to.
     sub ways ($name) {
         my $last = $#{ $data{$name}{frames} };
         my @ways = (
@@ -296,8 +296,8 @@ END
         return $in;
     }
 
-    # Opens pages, each with whether it is walked through, and ways, one after the other in one browser: {page => [what the
-    # driver has seen, errors on the console]}.
+    # Opens pages, each with whether it is walked through, and ways, one after the other in one browser: {page => [what
+    # the driver has seen, errors on the console]}.
     sub opened ($in, @pages) {
         my $at = "$scratch/$in";
         store("$at/driver.js", 'const pages = ' . encode_json([ map { my ($page, $walks, @ways) = @$_; [ $page, $walks, [ map { [ @$_[ 0, 1 ] ] } @ways ] ] } @pages ])

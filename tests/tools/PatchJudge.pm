@@ -103,8 +103,8 @@ sub judge_lab ($p) {
     return judged_by_reports($p);
 }
 
-# check_gaps(CHAPTER, START): fails unless the texts differ in gaps alone, 3 to 6, numbered from 1. A gap is a comment of
-# at most 5 lines and a stub of at most 4, in place of at most 20 lines.
+# check_gaps(CHAPTER, START): fails unless the texts differ in gaps alone, 3 to 6, numbered from 1. A gap is a comment
+# of at most 5 lines and a stub of at most 4, in place of at most 20 lines.
 sub check_gaps {
     my ($scratch, $number, $taken, $end) = (tempdir(CLEANUP => 1), 0);
     store("$scratch/$_", $_[$_]) for 0, 1;
@@ -198,8 +198,8 @@ sub report_fault ($p, $said, $status, $lines) {
     return '';
 }
 
-# right_at(PATCH, SIZE...): fails unless it can be built and is right with these options, under policies and with both kinds
-# of data.
+# right_at(PATCH, SIZE...): fails unless it can be built and is right with these options, under policies and with both
+# kinds of data.
 sub right_at ($p, @sizes) {
     my $directory = eval { build($p) } or fail(1, 'it cannot be built: ' . problem($@));
     my @policies = qw(eager lazy pct);
@@ -215,9 +215,9 @@ sub right_at ($p, @sizes) {
     }
 }
 
-# An exercise: right over sizes, `# run:` and `# also:`, and the output of its command matches what it says. A formula of
-# its own is an option of the problem that the chapter refuses, as --window.
-# One element; an edge in every direction; more k-tiles than stages; more tiles than SMs of the model.
+# An exercise: right over sizes, `# run:` and `# also:`, and the output of its command matches what it says. A formula
+# of its own is an option of the problem that the chapter refuses, as --window. Sizes: one element; an edge in every direction;
+# more k-tiles than stages; more tiles than SMs of the model.
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
 sub judge_exercise ($p) {
     has_one($p, qw(run show));

@@ -10,8 +10,8 @@ use PatchTest;
 
 plan skip_all => "$ENV{CC} is not a gcc that has its gcov" if (said("$ENV{CC} --version"))[0] !~ /Free Software/ || (said('gcov --version'))[1];
 
-# unreached(CHAPTER'S DIRECTORY, OPTIONS): what such a run says, its exit status, and lines of its kernels that it does not
-# execute.
+# unreached(CHAPTER'S DIRECTORY, OPTIONS): what such a run says, its exit status, and lines of its kernels that it does
+# not execute.
 sub unreached {
     my ($chapter, $options) = @_;
     my ($title) = $chapter =~ m{([^/]*)$};
