@@ -216,8 +216,8 @@ sub right_at ($p, @sizes) {
 }
 
 # An exercise: right over sizes, `# run:` and `# also:`, and the output of its command matches what it says. A formula
-# of its own is an option of the problem that the chapter refuses, as --window. Sizes: one element; an edge in every direction;
-# more k-tiles than stages; more tiles than SMs of the model.
+# of its own is an option of the problem that the chapter refuses, as --window. The sizes: one element; an edge in every
+# direction; more k-tiles than stages; more tiles than SMs of the model.
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
 sub judge_exercise ($p) {
     has_one($p, qw(run show));
