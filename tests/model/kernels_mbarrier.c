@@ -26,7 +26,7 @@ typedef void Part(Shared *s, const Params *p);
 struct Params {
     const int *in; /* [N] */
     int *out;      /* [N] */
-    int *flag;     /* and the word after it */
+    int *flag;
     int bug;
     Part *part;
 };
@@ -436,7 +436,7 @@ static int run(const Case *c) {
     for (int i = 0; i < N; i++) {
         in[i] = 3 * i + 1;
     }
-    Params p = {in, out, case_memory(2 * sizeof(int), "flag"), c->bug, (Part *)c->more};
+    Params p = {in, out, case_memory(sizeof(int), "flag"), c->bug, (Part *)c->more};
     /* One warp where the run must have an order. */
     int threads = c->rule != NULL && (p.part == tokens || p.part == lives) ? 32 : THREADS;
     LaunchShape shape = {.grid = 1, .block = threads, .shared_bytes = sizeof(Shared)};

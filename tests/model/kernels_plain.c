@@ -506,13 +506,8 @@ PART_CASE(faults, LOCAL_INDEX,
           UNLESS_CLANG("FAULT", "shows this access, which is named before the processor stops at it"));
 WRONG_IN(faults, DAMAGED_STACK, FAULT);
 WRONG_IN(faults, ABORT, FAULT);
-enum { RIGHT_LOOP = __LINE__ }; /* these are for right_end() */
-enum { RIGHT_EXIT = __LINE__ };
-enum { RIGHT_MANY_BARRIERS = __LINE__ };
-enum { RIGHT_FORK = __LINE__ };
-enum { RIGHT_LEAVE = __LINE__ };
-enum { RIGHT_SLEEP = __LINE__ };
-enum { RIGHT_ADDS = __LINE__ };
+/* For right_end(). */
+enum { RIGHT_LOOP = 1 << 20, RIGHT_EXIT, RIGHT_MANY_BARRIERS, RIGHT_FORK, RIGHT_LEAVE, RIGHT_SLEEP, RIGHT_ADDS };
 WRONG_IN(faults, MISALIGNED_VECTOR, ALIGNMENT);
 PART_CASE(faults, MISALIGNED_BY_8, UNLESS_OTHER("ALIGNMENT"));
 WRONG_IN(faults, MISALIGNED_WORD, ALIGNMENT);
@@ -616,10 +611,7 @@ static int run(const Case *c) {
     return status;
 }
 
-int right_end(int way) {
-    const int ways[] = {RIGHT_LOOP, RIGHT_EXIT, RIGHT_MANY_BARRIERS, RIGHT_FORK, RIGHT_LEAVE, RIGHT_SLEEP, RIGHT_ADDS};
-    return run(&(const Case){.bug = ways[way], .more = faults});
-}
+int right_end(int way) { return run(&(const Case){.bug = RIGHT_LOOP + way, .more = faults}); }
 
 int right_grid_barrier(int ctas, int overflow) {
     const int last[] = {0, RECURSION, RECURSION_IN_REGISTERS, LARGE_ARRAY};
