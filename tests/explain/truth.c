@@ -39,16 +39,6 @@ static int below(int n) {
     return (int)((state >> 33) % (uint64_t)n);
 }
 
-/* Small integers: their sums are exact. */
-static void fill(bf16 *matrix, int rows, int columns, int ld) {
-    static const bf16 value[] = {0xc000, 0xbf80, 0, 0x3f80, 0x4000, 0x4040}; /* -2 to 3 */
-    for (int row = 0; row < rows; row++) {
-        for (int column = 0; column < columns; column++) {
-            matrix[(size_t)row * (size_t)ld + (size_t)column] = value[below(6)];
-        }
-    }
-}
-
 static float sum_of(const Gemm *g, int row, int column) {
     float sum = 0;
     for (int k = 0; k < g->k; k++) {
@@ -93,8 +83,7 @@ static int wrong_places, wrong_places_hold;
 
 static void check_element(Explanation *e, const char *what, int row, int column, int k) {
     ElementPath path;
-    memset(e->a, 0, (size_t)e->gemm.m * (size_t)e->gemm.lda * sizeof(bf16));
-    memset(e->b, 0, (size_t)e->gemm.n * (size_t)e->gemm.ldb * sizeof(bf16));
+    problem_fill_operands(&e->problem, DATA_ZEROS);
     GemmStatus status = explain_element(e, row, column, k, &path);
     if (!ok(status == GEMM_OK && path.is_right, "%s: C[%d][%d] at k = %d has a path", what, row, column, k)) {
         diag("status %d", (int)status);
@@ -102,8 +91,8 @@ static void check_element(Explanation *e, const char *what, int row, int column,
     }
     const OperandFact *a = &e->seen->operand_a, *b = &e->seen->operand_b;
     int placed = path.accumulators == 0 || (lies_at(a->offset, row, k) && lies_at(b->offset, column, k));
-    fill(e->a, e->gemm.m, e->gemm.k, e->gemm.lda);
-    fill(e->b, e->gemm.n, e->gemm.k, e->gemm.ldb);
+    e->problem.seed = (uint64_t)below(1 << 30);
+    problem_fill_operands(&e->problem, DATA_INTEGERS);
     float sum = sum_of(&e->gemm, row, column);
     if (!ok(holds(e, &path, path.thread, path.index, sum) && placed, "%s: C[%d][%d] is where it says", what, row,
             column)) {
