@@ -126,7 +126,7 @@ DEVICE int recomputed(int x) {
 #define recomputed(x) (x)
 #include <string.h>
 /* The C library's functions, of which -fsanitize=thread does not tell the model. */
-#define memcpy(...) model_memcpy(__VA_ARGS__, HERE)
+#define memcpy(...) model_memmove(__VA_ARGS__, HERE)
 #define memmove(...) model_memmove(__VA_ARGS__, HERE)
 #define memset(...) model_memset(__VA_ARGS__, HERE)
 

@@ -69,7 +69,6 @@ void *model_shared_memory(const char *type, const char *variable, const char *fi
 #define NO_SHARED_MEMORY
 
 /* By threads of a kernel; by the host they are C's. */
-void *model_memcpy(void *to, const void *from, size_t bytes, const char *here);
 void *model_memmove(void *to, const void *from, size_t bytes, const char *here);
 void *model_memset(void *to, int value, size_t bytes, const char *here);
 

@@ -353,20 +353,18 @@ static unsigned memo_index(const Clock *base, const Clock *released) {
     return (unsigned)(h >> 40) % MEMO;
 }
 
-void thread_begin_with(Thread *t, Clock *clock) { clock_hold(&t->clock->base, clock); }
-
 void thread_acquire(Thread *t, Clock *released) {
     Clock *base = t->clock->base;
     if (released == NULL || released == base) {
         return;
     }
     if (base == NULL) {
-        thread_begin_with(t, released);
+        clock_hold(&t->clock->base, released);
         return;
     }
     const unsigned i = memo_index(base, released);
     if (pool.memo[i].base == base && pool.memo[i].released == released) {
-        thread_begin_with(t, pool.memo[i].result);
+        clock_hold(&t->clock->base, pool.memo[i].result);
         return;
     }
     Clock *result = clock_new();
@@ -379,7 +377,7 @@ void thread_acquire(Thread *t, Clock *released) {
         result = clock_ref(released);
     }
     remember(i, base, released, result);
-    thread_begin_with(t, result);
+    clock_hold(&t->clock->base, result);
     clock_unref(result);
 }
 
@@ -389,7 +387,7 @@ ON(clock, SYNCWARP) {
         thread_release(&w->thread[__builtin_ctz(lanes)], &together);
     }
     for (uint32_t lanes = w->collective->now.arrived; lanes != 0; lanes &= lanes - 1) {
-        thread_begin_with(&w->thread[__builtin_ctz(lanes)], together);
+        clock_hold(&w->thread[__builtin_ctz(lanes)].clock->base, together);
     }
     clock_unref(together);
 }
@@ -397,7 +395,7 @@ ON(clock, SYNCWARP) {
 void clock_barrier_complete(Clock **arriving, Thread *waiters) {
     /* All took part in the barrier, so it knows everything that each of them knows. */
     for (Thread *t = waiters; t != NULL; t = t->next_waiter) {
-        thread_begin_with(t, *arriving);
+        clock_hold(&t->clock->base, *arriving);
     }
     clock_unref(*arriving);
     *arriving = NULL;
@@ -549,7 +547,7 @@ ON(clock, FENCE_PROXY) {
             pool.memo[i].spaces = spaces;
             clock_unref(result);
         }
-        thread_begin_with(t, pool.memo[i].result);
+        clock_hold(&t->clock->base, pool.memo[i].result);
     }
     for (int i = 0; i < t->clock->own_count; i++) {
         cover_tick(&t->clock->own[i].tick, spaces);

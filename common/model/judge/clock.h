@@ -161,8 +161,6 @@ static inline Component thread_component(const Thread *t) { return t->clock->own
 /* Its next accesses are apart from those so far. */
 static inline void thread_advance(Thread *t) { t->clock->own[0].tick.visible = ++t->clock->own[0].tick.known; }
 
-/* The thread, which knows nothing yet, begins with this. */
-void thread_begin_with(Thread *t, Clock *clock);
 /* *into |= what the thread knows; its later accesses are not part of it. *into is made if NULL. */
 void thread_release(Thread *t, Clock **into);
 /* The same; visible 0: its writes need not be visible to who takes it from there. */

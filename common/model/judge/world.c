@@ -170,7 +170,7 @@ ON(world, CTA_BEGIN) {
     Clock *clock = clock_new();
     clock->world = world_ref(device.launch[l->follows].known);
     for (int i = 0; i < cta->threads; i++) {
-        thread_begin_with(&cta->thread[i], clock);
+        clock_hold(&cta->thread[i].clock->base, clock);
     }
     clock_unref(clock);
 }

@@ -109,7 +109,6 @@ static inline void *set(void *to, int value, size_t bytes, const void *place) {
     return memset(to, value, bytes);
 }
 
-void *model_memcpy(void *to, const void *from, size_t bytes, const char *here) { return move(to, from, bytes, here); }
 void *model_memmove(void *to, const void *from, size_t bytes, const char *here) { return move(to, from, bytes, here); }
 void *model_memset(void *to, int value, size_t bytes, const char *here) { return set(to, value, bytes, here); }
 
