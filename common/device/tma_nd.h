@@ -84,24 +84,6 @@ DEVICE void tma_reduce_add_5d(const TensorMap *map, const void *src, int c0, int
     TMA_STORE("cp.reduce", "5", "add.", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
 }
 
-/* Advice to L2 for tma_load_2d_hint(): evict these lines first. Any thread; a policy is a number that may be kept.
- * PTX 9.7.9.18 (createpolicy). */
-DEVICE uint64_t l2_evict_first(void) {
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-/* tma_load_2d() that advises L2 how long to keep the lines; no value depends on it. PTX 9.7.9.27.1.2, operand
- * cache-policy. */
-DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, uint64_t policy) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-                 "[%0], [%1, {%2, %3}], [%4], %5;"
-                 :
-                 : "r"(shared_address(dst)), "l"(map), "r"(c0), "r"(c1), "r"(shared_address(bar)), "l"(policy)
-                 : "memory");
-}
-
 #elif defined(GEMM_MODEL)
 
 #define tma_load_1d(dst, map, c0, bar) model_tma_load(dst, map, 1, c0, 0, 0, 0, 0, bar, 0, HERE)
@@ -114,9 +96,6 @@ DEVICE void tma_load_2d_hint(void *dst, const TensorMap *map, int c0, int c1, MB
 #define tma_store_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 0, HERE)
 #define tma_reduce_add_1d(map, src, c0) model_tma_store(map, src, 1, c0, 0, 0, 0, 0, 1, HERE)
 #define tma_reduce_add_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 1, HERE)
-
-#define l2_evict_first() ((uint64_t)1)
-#define tma_load_2d_hint(dst, map, c0, c1, bar, policy) ((void)(policy), tma_load_2d(dst, map, c0, c1, bar))
 
 #endif
 

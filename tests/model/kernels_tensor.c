@@ -14,8 +14,8 @@
  * row. */
 typedef struct {
     int rank, bytes;
-    int at, at4;   /* where it begins in dimensions 0 and 4; 0: 16 bytes from the edge, 1 */
-    int add, hint; /* add: how often the box is added, in one group */
+    int at, at4; /* where it begins in dimensions 0 and 4; 0: 16 bytes from the edge, 1 */
+    int add;     /* how often the box is added, in one group */
 } Box;
 #define BOX_CASE(name, rule, rank_, bytes_, ...)                                 \
     static const Box box_##name = {.rank = rank_, .bytes = bytes_, __VA_ARGS__}; \
@@ -23,7 +23,6 @@ typedef struct {
 
 BOX_CASE(RIGHT_BULK, NULL, 0, 1);
 BOX_CASE(RIGHT_5D, NULL, 5, 2, .at4 = 2); /* the second of two lies outside */
-BOX_CASE(RIGHT_HINT, NULL, 2, 2, .hint = 1);
 BOX_CASE(LOAD_NO_BYTES, "ALIGNMENT", 0, 1);
 BOX_CASE(LOAD_OUTSIDE, "GLOBAL_BOUNDS", 0, 1);
 BOX_CASE(LOAD_TO_OUTSIDE, "SHARED_BOUNDS", 0, 1);
@@ -65,13 +64,7 @@ DEVICE void load_box(BoxShared *s, const BoxParams *p) {
                   p->in + (p->bug == LOAD_OUTSIDE ? 1 << 22 : PLACE), p->bug == LOAD_NO_BYTES ? 0 : (uint32_t)p->bytes,
                   &s->full);
         break;
-    case 2:
-        if (p->box.hint) {
-            tma_load_2d_hint(s->box, &p->map, c[0], c[1], &s->full, l2_evict_first());
-        } else {
-            tma_load_2d(s->box, &p->map, c[0], c[1], &s->full);
-        }
-        break;
+    case 2: tma_load_2d(s->box, &p->map, c[0], c[1], &s->full); break;
     case 4: tma_load_4d(s->box, &p->map, c[0], c[1], c[2], c[3], &s->full); break;
     default: tma_load_5d(s->box, &p->map, c[0], c[1], c[2], c[3], c[4], &s->full); break;
     }
