@@ -210,7 +210,7 @@ GemmStatus explain_element(Explanation *e, int row, int column, int k, ElementPa
     path->thread = e->seen->stored.thread; /* it holds the element itself if there are no accumulators */
     path->low = e->seen->low;
     path->high = e->seen->high;
-    path->accumulators = model_accumulators(e->seen);
+    path->accumulators = (int)((path->low - path->high) / sizeof(float));
     GEMM_TRY(trace(e, path));
     GEMM_TRY(path->accumulators > 0 ? check_mark(e, path) : GEMM_OK);
     if (!path->is_right) {

@@ -124,10 +124,4 @@ typedef struct ModelObserver {
     int values;
 } ModelObserver;
 
-/* The index of the accumulator at v of the wgmma or mma.sync that begins at `d` is counted from the thread's lowest:
- * high - low over sizeof(float) of them. */
-static inline int model_accumulators(const ModelObserver *seen) {
-    return (int)((seen->low - seen->high) / sizeof(float));
-}
-
 #endif
