@@ -460,9 +460,8 @@ static GemmStatus launch(const Gemm *g, GemmError *error) {
             return status;
         }
     }
-    LaunchShape shape = {
-        .grid = min_int(p.tiles, g->sm_count), .block = THREADS_OF(bm), .shared_bytes = sizeof(Shared)};
-    return launch_kernel(kernels[row][causal].kernel, kernels[row][causal].name, shape, &p, g->stream, error);
+    return launch_grid(kernels[row][causal].kernel, kernels[row][causal].name, min_int(p.tiles, g->sm_count),
+                       THREADS_OF(bm), sizeof(Shared), &p, g->stream, error);
 }
 
 static const ChapterBeyond beyond_the_ladder = {.kind = KIND_ATTENTION};

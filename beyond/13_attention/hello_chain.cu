@@ -50,8 +50,7 @@ KERNEL_ENTRY(kernel, Params);
 
 HELLO(NEEDS_SM90A) {
     Params p = {(float(*)[THREADS][HELD])hello_memory(2 * M * N * sizeof(float), "sums")};
-    LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
-    GemmStatus status = hello_wait(launch_kernel(KERNEL(kernel), shape, &p, NULL, NULL));
+    GemmStatus status = hello_wait(launch_grid(KERNEL(kernel), 1, THREADS, sizeof(Shared), &p, NULL, NULL));
     for (int i = 0; status == GEMM_OK && i < HELD; i++) {
         int s = (int)p.sum[0][5][i], o = (int)p.sum[1][5][i];
         printf("thread 5: sum[%d] is S(%d,%d), in a[%d]; S V: S(%d,%d)\n", i, s / N, s % N, i / 2, o / N, o % N);

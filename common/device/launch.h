@@ -41,7 +41,8 @@ typedef struct {
     int overlap; /* 1: may start before the previous launch has ended (grid.h); sm_90 */
 } LaunchShape;
 
-/* launch_grid() of a shape. */
+/* Launches a kernel that takes one struct in this shape. Returns GEMM_DEVICE if the launch failed. Errors inside the
+ * kernel show at the next synchronisation. */
 static inline GemmStatus launch_kernel(const void *kernel, const char *name, LaunchShape shape, const void *params,
                                        Stream stream, GemmError *error) {
     cudaLaunchAttribute with[2] = {};
