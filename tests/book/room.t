@@ -76,7 +76,7 @@ code that is too small|slide 9, [^:]*: code of 14px is too small
 a style from elsewhere|it fetches https://example.org/a.css
 a font from elsewhere|it fetches f.woff
 a script that is not in the file|it fetches b.js
-too many slides|42 slides are too many
+too many slides|41 slides are too many
 LIST
 
 # Pages that do not fit, from a copy of the sources.
