@@ -25,22 +25,14 @@
 #include "wgmma_widths.h"
 
 /* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m
- * = 64 of 8, up to 256. a_major, b_major: 1 if m, or n, is contiguous in memory. PTX 9.7.16.4.2, as the next three. */
+ * = 64 of 8, up to 256. a_major, b_major: 1 if m, or n, is contiguous in memory. PTX 9.7.16.4.2, as the next. */
 HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, int b_major) {
     return 1u << 4 | (uint32_t)is_bf16 << 7 | (uint32_t)is_bf16 << 10 | (uint32_t)a_major << 15 |
            (uint32_t)b_major << 16 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
 }
-/* Without this bit of a shape, D is fp16, each in the lower half of a column; for kinds without scales. */
-enum { TCGEN05_D_IN_FP32 = 1 << 4 };
-/* Of kind f8f6f4, K-major: a and b are 0 for e4m3, 1 e5m2, 3 e2m3, 4 e3m2, 5 e2m1. Of 6 or 4 bits, 16 elements side by
- * side are the first 12, or 8, bytes of 16. With 1 << 15, or 1 << 16, a, or b, of 8 bits is M- or N-major; n is a
- * multiple of 16 then, of a pair of 32. */
-HOST_DEVICE uint32_t tcgen05_shape_f8(int a, int b, int m, int n) {
-    return 1u << 4 | (uint32_t)a << 7 | (uint32_t)b << 10 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
-}
-/* Of a kind with scales, majors as above, m = 128 or, of a pair, 256: a and b as above, of mxf4 and mxf4nvf4 1, e2m1.
- * Scales are ue8m0, or ue4m3 of mxf4nvf4. Those of a k-step begin at byte a_scale, and b_scale, of their columns: 0 to
- * 3; 0 or 2 of mxf4, which takes two; 0 of mxf4nvf4, which takes four. */
+/* Of a kind with scales, K-major, m = 128 or, of a pair, 256: a and b are, of mxf8f6f4, 0 for e4m3 and 1 for e5m2, of
+ * mxf4nvf4 1, e2m1. Scales are ue8m0, or ue4m3 of mxf4nvf4. Those of a k-step begin at byte a_scale, and b_scale, of
+ * their columns: 0 to 3; 0 of mxf4nvf4, which takes four. */
 HOST_DEVICE uint32_t tcgen05_shape_scaled(int a, int b, int scale_is_ue8m0, int m, int n, int a_scale, int b_scale) {
     return (uint32_t)b_scale << 4 | (uint32_t)a << 7 | (uint32_t)b << 10 | (uint32_t)(n / 8) << 17 |
            (uint32_t)scale_is_ue8m0 << 23 | (uint32_t)(m / 128) << 27 | (uint32_t)a_scale << 29;
@@ -80,52 +72,29 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
 #define TCGEN05_DEALLOC(group)                                                                                \
     asm volatile("tcgen05.dealloc.cta_group::" group ".sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) \
                  : "memory")
-#define TCGEN05_MMA(group, kind, from, type, scales, ...)                                                 \
-    asm volatile("{\n"                                                                                    \
-                 ".reg .pred p;\n"                                                                        \
-                 "setp.ne.b32 p, %4, 0;\n"                                                                \
-                 "tcgen05.mma.cta_group::" group ".kind::" kind " [%0], " from ", %2, %3, " scales "p;\n" \
-                 "}\n" ::"r"(d),                                                                          \
-                 type(a), "l"(b), "r"(shape), "r"(accumulate)__VA_ARGS__                                  \
+#define TCGEN05_MMA(group, kind, scales, ...)                                                       \
+    asm volatile("{\n"                                                                              \
+                 ".reg .pred p;\n"                                                                  \
+                 "setp.ne.b32 p, %4, 0;\n"                                                          \
+                 "tcgen05.mma.cta_group::" group ".kind::" kind " [%0], %1, %2, %3, " scales "p;\n" \
+                 "}\n" ::"r"(d),                                                                    \
+                 "l"(a), "l"(b), "r"(shape), "r"(accumulate)__VA_ARGS__                             \
                  : "memory")
-/* Chooses the instruction, by constants where this is inlined. Constants that have none leave a text that ptxas
- * refuses. */
-#define TCGEN05_IF(chosen, one, ...) \
-    if ((chosen) && pair) {          \
-        one("2", __VA_ARGS__);       \
-    } else if (chosen) {             \
-        one("1", __VA_ARGS__);       \
-    } else
+/* A constant that has no instruction leaves a text that ptxas refuses. */
 #define TCGEN05_NONE asm volatile("tcgen05 of constants that it does not have;");
-#define TCGEN05_IF_MMA(id, ...) TCGEN05_IF(kind == TCGEN05_##id, TCGEN05_MMA, __VA_ARGS__)
-#define TCGEN05_MMA_PLAIN(from, type)                  \
-    TCGEN05_IF_MMA(F16, "f16", from, type, "", )       \
-    TCGEN05_IF_MMA(F8F6F4, "f8f6f4", from, type, "", ) \
-    TCGEN05_NONE
-#define TCGEN05_IF_SCALED(id, name, from, type) \
-    TCGEN05_IF_MMA(id, name, from, type, "[%5], [%6], ", , "r"(a_scales), "r"(b_scales))
-#define TCGEN05_MMA_SCALED(from, type)                                               \
-    TCGEN05_IF_SCALED(MXF8F6F4, "mxf8f6f4.block_scale.scale_vec::1X", from, type)    \
-    TCGEN05_IF_SCALED(MXF4, "mxf4.block_scale.scale_vec::2X", from, type)            \
-    TCGEN05_IF_SCALED(MXF4NVF4, "mxf4nvf4.block_scale.scale_vec::4X", from, type)    \
-    TCGEN05_IF_SCALED(MXF4NVF4_2X, "mxf4nvf4.block_scale.scale_vec::2X", from, type) \
-    TCGEN05_NONE
+#define TCGEN05_MMA_SCALED(kind)                                                \
+    if (pair) {                                                                 \
+        TCGEN05_MMA("2", kind, "[%5], [%6], ", , "r"(a_scales), "r"(b_scales)); \
+    } else {                                                                    \
+        TCGEN05_MMA("1", kind, "[%5], [%6], ", , "r"(a_scales), "r"(b_scales)); \
+    }
 #define TCGEN05_COMMIT_MULTICAST(group)                                                                                \
     asm volatile("tcgen05.commit.cta_group::" group                                                                    \
                  ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(shared_address(bar)), \
                  "h"((uint16_t)mask)                                                                                   \
                  : "memory")
-#define TCGEN05_CP(group, name) \
-    asm volatile("tcgen05.cp.cta_group::" group "." name " [%0], %1;" ::"r"(address), "l"(rows) : "memory")
-#define TCGEN05_IF_CP(id, name) TCGEN05_IF(shape == TCGEN05_##id, TCGEN05_CP, name)
-#define TCGEN05_CP_EACH                                   \
-    TCGEN05_IF_CP(128X256B, "128x256b")                   \
-    TCGEN05_IF_CP(128X128B, "128x128b")                   \
-    TCGEN05_IF_CP(64X128B_02_13, "64x128b.warpx2::02_13") \
-    TCGEN05_IF_CP(64X128B_01_23, "64x128b.warpx2::01_23") \
-    TCGEN05_IF_CP(32X128B, "32x128b.warpx4")              \
-    TCGEN05_IF_CP(4X256B, "4x256b")                       \
-    TCGEN05_NONE
+#define TCGEN05_CP(group) \
+    asm volatile("tcgen05.cp.cta_group::" group ".32x128b.warpx4 [%0], %1;" ::"r"(address), "l"(rows) : "memory")
 
 /* Allocates columns of tensor memory, 32, 64, 128, 256 or 512, and writes their address to shared memory; waits until
  * other CTAs have freed them. A whole warp. The address is an ordinary store, so other warps read it after a barrier.
@@ -145,46 +114,39 @@ DEVICE void tcgen05_dealloc_pair(uint32_t address, int columns) { TCGEN05_DEALLO
 /* Starts D = A * B (+ D if accumulate), k = 16: a and b descriptors, `shape` of tcgen05_shape_f16(), d in tensor
  * memory. m = 128: row m is lane m; m = 64: lane 32 (m / 16) + m % 16. One thread. PTX 9.7.16.10.9.1. */
 DEVICE void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA("1", "f16", "%1", "l", "", );
+    TCGEN05_MMA("1", "f16", "", );
 }
 /* tcgen05_mma_f16() of a pair, one thread of either CTA. m = 256: each CTA has 128 rows of A and D, in order; m = 128:
  * 64, and the columns of D from n / 2 on are 64 lanes below the others. Each CTA has n / 2 rows of B. */
 DEVICE void tcgen05_mma_f16_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
-    TCGEN05_MMA("2", "f16", "%1", "l", "", );
+    TCGEN05_MMA("2", "f16", "", );
 }
-/* tcgen05_mma_f16() of kind TCGEN05_F16, or of _F8F6F4: k = 32, `shape` of tcgen05_shape_f8(). */
-DEVICE void tcgen05_mma(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
-                        int accumulate) {
-    TCGEN05_MMA_PLAIN("%1", "l");
-}
-/* A is in tensor memory, in the lanes of D (in a pair with m = 128, in both halves of them): 8 columns, each with two
- * neighbours of k, or four of 8 bits. The threads that stored A have called tcgen05_wait_st() and synchronised. */
-DEVICE void tcgen05_mma_ts(const int kind, const int pair, uint32_t d, uint32_t a, uint64_t b, uint32_t shape,
-                           int accumulate) {
-    TCGEN05_MMA_PLAIN("[%1]", "r");
-}
-/* Each element is multiplied by its scale first; `shape` of tcgen05_shape_scaled(). k is 32 of TCGEN05_MXF8F6F4, 64 of
- * _MXF4 and _MXF4NVF4, which have two e2m1 to a byte. Scales are in tensor memory: those of row m of A, or of B, in
- * column m / 32 of lane m % 32 of each quarter, as TCGEN05_32X128B copies them. Each CTA of a pair has those of its
- * rows of A, and of all of B; with m = 128 those of rows n / 2 on of B are 64 lanes below the others, as
- * TCGEN05_64X128B_01_23 copies them. PTX 9.7.16.10.7. */
+/* tcgen05_mma_f16() of 8 or 4 bits, each element multiplied by its scale first; `shape` of tcgen05_shape_scaled(). k is
+ * 32 of TCGEN05_MXF8F6F4, 64 of _MXF4NVF4, which has two e2m1 to a byte. Scales are in tensor memory: those of row m of
+ * A, or of B, in column m / 32 of lane m % 32 of each quarter, as tcgen05_cp() copies them. Each CTA of a pair has the
+ * scales of its rows of A, and of all of B. PTX 9.7.16.10.7. */
 DEVICE void tcgen05_mma_scaled(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                                uint32_t a_scales, uint32_t b_scales, int accumulate) {
-    TCGEN05_MMA_SCALED("%1", "l");
-}
-/* The same with A in tensor memory, as tcgen05_mma_ts() has it: of TCGEN05_MXF8F6F4, with A of 8 bits. */
-DEVICE void tcgen05_mma_scaled_ts(const int kind, const int pair, uint32_t d, uint32_t a, uint64_t b, uint32_t shape,
-                                  uint32_t a_scales, uint32_t b_scales, int accumulate) {
-    TCGEN05_MMA_SCALED("[%1]", "r");
+    if (kind == TCGEN05_MXF8F6F4) {
+        TCGEN05_MMA_SCALED("mxf8f6f4.block_scale.scale_vec::1X");
+    } else if (kind == TCGEN05_MXF4NVF4) {
+        TCGEN05_MMA_SCALED("mxf4nvf4.block_scale.scale_vec::4X");
+    } else {
+        TCGEN05_NONE
+    }
 }
 
-/* Starts a copy of the K-major rows of a descriptor to columns from the address on; in a pair, each CTA's own rows. One
- * thread: a commit tells it when the copy is complete, and its later products follow the copy without one. The copy
- * reads through the async proxy: ordinary stores before it need fence_proxy_async(). TCGEN05_128X256B: row m to lane m,
- * 32 bytes to eight columns; _128X128B: 16 bytes to four; _64X128B_02_13: 64 rows, to lanes m and m + 64;
- * _64X128B_01_23: the first 32 of them to lanes m and m + 32, the others to m + 32 and m + 64; _32X128B: 32 rows, to
- * the same lane of each quarter: scales; _4X256B: four rows, to the first lane of each quarter. PTX 9.7.16.9.2. */
-DEVICE void tcgen05_cp(const int shape, const int pair, uint32_t address, uint64_t rows) { TCGEN05_CP_EACH; }
+/* Starts a copy of scales: 32 rows of 16 bytes of a descriptor to four columns from the address on, row m to lane m of
+ * each quarter; in a pair, each CTA's own rows. One thread: a commit tells it when the copy is complete, and its later
+ * products follow the copy without one. The copy reads through the async proxy: ordinary stores before it need
+ * fence_proxy_async(). PTX 9.7.16.9.2. */
+DEVICE void tcgen05_cp(const int pair, uint32_t address, uint64_t rows) {
+    if (pair) {
+        TCGEN05_CP("2");
+    } else {
+        TCGEN05_CP("1");
+    }
+}
 
 /* The hardware arrives at the barrier when the products and copies of this thread are complete. PTX 9.7.16.12.1. */
 DEVICE void tcgen05_commit(MBarrier *bar) {
@@ -242,91 +204,51 @@ DEVICE void tcgen05_wait_st(void) { asm volatile("tcgen05.wait::st.sync.aligned;
 #define TCGEN05_NAMES_32 WGMMA_N64
 #define TCGEN05_NAMES_64 WGMMA_N128
 #define TCGEN05_NAMES_128 WGMMA_N256
-/* x: the N of .xN; n: registers. */
-#define TCGEN05_LD(name, x, n, half, packed)                                                                       \
-    asm volatile("tcgen05.ld.sync.aligned." name ".x" #x packed ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "]" half ";" \
-                 : TCGEN05_##n("=r", r, 0)                                                                         \
-                 : "r"(address)                                                                                    \
+#define TCGEN05_LD(n)                                                                             \
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x" #n ".b32 {" TCGEN05_NAMES_##n "}, [%" #n "];" \
+                 : TCGEN05_##n("=r", r, i)                                                        \
+                 : "r"(address + i)                                                               \
                  : "memory")
-#define TCGEN05_ST(name, x, n, half, packed)                                                                  \
-    asm volatile("tcgen05.st.sync.aligned." name ".x" #x packed ".b32 [%" #n "]" half ", {" TCGEN05_NAMES_##n \
-                 "};" ::TCGEN05_##n("r", r, 0),                                                               \
-                 "r"(address)                                                                                 \
+#define TCGEN05_ST(n)                                                                        \
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x" #n ".b32 [%" #n "], {" TCGEN05_NAMES_##n \
+                 "};" ::TCGEN05_##n("r", r, i),                                              \
+                 "r"(address + i)                                                            \
                  : "memory")
 
-/* For each N that .xN takes, by registers for N = 1. */
-#define TCGEN05_EACH_4(...)               \
-    TCGEN05_IF_X(1, 4, "", __VA_ARGS__)   \
-    TCGEN05_IF_X(2, 8, "", __VA_ARGS__)   \
-    TCGEN05_IF_X(4, 16, "", __VA_ARGS__)  \
-    TCGEN05_IF_X(8, 32, "", __VA_ARGS__)  \
-    TCGEN05_IF_X(16, 64, "", __VA_ARGS__) \
-    TCGEN05_IF_X(32, 128, "", __VA_ARGS__)
-#define TCGEN05_EACH_2(...)               \
-    TCGEN05_IF_X(1, 2, "", __VA_ARGS__)   \
-    TCGEN05_IF_X(2, 4, "", __VA_ARGS__)   \
-    TCGEN05_IF_X(4, 8, "", __VA_ARGS__)   \
-    TCGEN05_IF_X(8, 16, "", __VA_ARGS__)  \
-    TCGEN05_IF_X(16, 32, "", __VA_ARGS__) \
-    TCGEN05_IF_X(32, 64, "", __VA_ARGS__) \
-    TCGEN05_IF_X(64, 128, "", __VA_ARGS__)
-#define TCGEN05_EACH_1(half, ...)               \
-    TCGEN05_IF_X(1, 1, half(1), __VA_ARGS__)    \
-    TCGEN05_IF_X(2, 2, half(2), __VA_ARGS__)    \
-    TCGEN05_IF_X(4, 4, half(4), __VA_ARGS__)    \
-    TCGEN05_IF_X(8, 8, half(8), __VA_ARGS__)    \
-    TCGEN05_IF_X(16, 16, half(16), __VA_ARGS__) \
-    TCGEN05_IF_X(32, 32, half(32), __VA_ARGS__) \
-    TCGEN05_IF_X(64, 64, half(64), __VA_ARGS__) \
-    TCGEN05_IF_X(128, 128, half(128), __VA_ARGS__)
-#define TCGEN05_IF_X(x, n, half, one, id, name, packed) \
-    if (shape == id && num == x) {                      \
-        one(name, x, n, half, packed);                  \
+/* Chooses the instruction of `piece` columns, a constant where this is inlined. */
+#define TCGEN05_IF(one, n) \
+    if (piece == n) {      \
+        one(n);            \
     } else
-#define TCGEN05_WHOLE(n) ""
-#define TCGEN05_HALF(n) ", " #n
-#define TCGEN05_EACH(one, more, packed)                                         \
-    TCGEN05_EACH_1(TCGEN05_WHOLE, one, TCGEN05_32X32B + more, "32x32b", packed) \
-    TCGEN05_EACH_1(TCGEN05_WHOLE, one, TCGEN05_16X64B + more, "16x64b", packed) \
-    TCGEN05_EACH_2(one, TCGEN05_16X128B + more, "16x128b", packed)              \
-    TCGEN05_EACH_4(one, TCGEN05_16X256B + more, "16x256b", packed)
-#define TCGEN05_EACH_SHAPE(one, packed)                                 \
-    TCGEN05_EACH(one, 0, "")                                            \
-    TCGEN05_EACH(one, TCGEN05_PACKED, packed)                           \
-    TCGEN05_EACH_1(TCGEN05_HALF, one, TCGEN05_16X32BX2, "16x32bx2", "") \
+#define TCGEN05_EACH(one) \
+    TCGEN05_IF(one, 1)    \
+    TCGEN05_IF(one, 2)    \
+    TCGEN05_IF(one, 4)    \
+    TCGEN05_IF(one, 8)    \
+    TCGEN05_IF(one, 16)   \
+    TCGEN05_IF(one, 32)   \
+    TCGEN05_IF(one, 64)   \
+    TCGEN05_IF(one, 128)  \
     TCGEN05_NONE
 #define TCGEN05_ONE(num) (((num) & ((num)-1)) == 0 && (num) <= 128)
 #define TCGEN05_PIECE(num, i) (TCGEN05_ONE(num) ? (num) : (num) - (i) >= 32 ? 32 : 8)
-
-/* Starts the load of registers in the order of `shape`, one instruction: .x of `num`, a power of two, of up to 128
- * registers. A shape of 16 lanes begins at the first or the 17th lane of the warp's quarter. Register i of lane l has,
- * counted from the address, this lane and column: TCGEN05_32X32B: lane l, column i; _16X64B: lane l / 4 + 8 (l % 2),
- * column 2 i + l / 2 % 2; _16X128B, 2 num registers: lane l / 4 + 8 (i % 2), column i / 2 * 4 + l % 4; _16X256B, 4 num,
- * as accumulators of wgmma and mma.sync are: lane l / 4 + 8 (i / 2 % 2), column i / 4 * 8 + l % 4 * 2 + i % 2;
- * _16X32BX2: lane l % 16, column i, in the upper half of the warp i + num. With TCGEN05_PACKED added, which the last
- * has not: the lower halves of columns 2 c and 2 c + 1 for column c. PTX 9.7.16.8.2. */
-DEVICE void tcgen05_ld_of(const int shape, const int num, uint32_t *r, uint32_t address) {
-    TCGEN05_EACH_SHAPE(TCGEN05_LD, ".pack::16b");
-}
-/* Starts a store in the layout that tcgen05_ld_of() loads. */
-DEVICE void tcgen05_st_of(const int shape, const int num, uint32_t address, const uint32_t *r) {
-    TCGEN05_EACH_SHAPE(TCGEN05_ST, ".unpack::16b");
-}
 
 /* Starts the load of num columns, a constant where this is inlined: by one instruction if it is a power of two of up to
  * 128, otherwise, for a multiple of 8, by several. Lane l of the warp gets those of lane l of its quarter. The
  * registers are valid after tcgen05_wait_ld(). The address's lane is the first of the quarter. PTX 9.7.16.8.3. */
 DEVICE void tcgen05_ld(const int num, uint32_t *r, uint32_t address) {
     UNROLL
-    for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {
-        tcgen05_ld_of(TCGEN05_32X32B, TCGEN05_PIECE(num, i), r + i, address + i);
+    for (int i = 0, piece; i < num; i += piece) {
+        piece = TCGEN05_PIECE(num, i);
+        TCGEN05_EACH(TCGEN05_LD)
     }
 }
 /* Starts a store in the layout that tcgen05_ld() loads. PTX 9.7.16.8.4. */
 DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
     UNROLL
-    for (int i = 0; i < num; i += TCGEN05_PIECE(num, i)) {
-        tcgen05_st_of(TCGEN05_32X32B, TCGEN05_PIECE(num, i), address + i, r + i);
+    for (int i = 0, piece; i < num; i += piece) {
+        piece = TCGEN05_PIECE(num, i);
+        TCGEN05_EACH(TCGEN05_ST)
     }
 }
 
@@ -339,15 +261,12 @@ DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
 #define tcgen05_relinquish_pair() model_tcgen05_relinquish(1, HERE)
 #define tcgen05_dealloc(address, columns) model_tcgen05_dealloc(address, columns, 0, HERE)
 #define tcgen05_dealloc_pair(address, columns) model_tcgen05_dealloc(address, columns, 1, HERE)
-#define tcgen05_mma_f16(...) tcgen05_mma(TCGEN05_F16, 0, __VA_ARGS__)
-#define tcgen05_mma_f16_pair(...) tcgen05_mma(TCGEN05_F16, 1, __VA_ARGS__)
-#define tcgen05_mma(kind, pair, d, a, b, shape, accumulate) \
-    model_tcgen05_mma(kind, pair, 0, d, a, b, shape, 0, 0, accumulate, HERE)
-#define tcgen05_mma_ts(kind, pair, d, a, b, shape, accumulate) \
-    model_tcgen05_mma(kind, pair, 1, d, a, b, shape, 0, 0, accumulate, HERE)
-#define tcgen05_mma_scaled(kind, pair, ...) model_tcgen05_mma(kind, pair, 0, __VA_ARGS__, HERE)
-#define tcgen05_mma_scaled_ts(kind, pair, ...) model_tcgen05_mma(kind, pair, 1, __VA_ARGS__, HERE)
-#define tcgen05_cp(shape, pair, address, rows) model_tcgen05_cp(shape, pair, address, rows, HERE)
+#define tcgen05_mma_f16(d, a, b, shape, accumulate) \
+    model_tcgen05_mma(TCGEN05_F16, 0, d, a, b, shape, 0, 0, accumulate, HERE)
+#define tcgen05_mma_f16_pair(d, a, b, shape, accumulate) \
+    model_tcgen05_mma(TCGEN05_F16, 1, d, a, b, shape, 0, 0, accumulate, HERE)
+#define tcgen05_mma_scaled(kind, pair, ...) model_tcgen05_mma(kind, pair, __VA_ARGS__, HERE)
+#define tcgen05_cp(pair, address, rows) model_tcgen05_cp(pair, address, rows, HERE)
 #define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, -1, HERE)
 #define tcgen05_commit_multicast(bar, mask) model_tcgen05_commit(bar, 0, mask, HERE)
 #define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
@@ -358,10 +277,8 @@ DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait(0, HERE)
 #define tcgen05_wait_st() model_tcgen05_wait(1, HERE)
-#define tcgen05_ld_of(shape, n, r, address) model_tcgen05_access(0, shape, n, r, address, HERE)
-#define tcgen05_st_of(shape, n, address, r) model_tcgen05_access(1, shape, n, r, address, HERE)
-#define tcgen05_ld(n, r, address) tcgen05_ld_of(TCGEN05_32X32B, n, r, address)
-#define tcgen05_st(n, address, r) tcgen05_st_of(TCGEN05_32X32B, n, address, r)
+#define tcgen05_ld(n, r, address) model_tcgen05_access(0, n, r, address, HERE)
+#define tcgen05_st(n, address, r) model_tcgen05_access(1, n, r, address, HERE)
 
 #endif
 #endif

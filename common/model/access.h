@@ -75,7 +75,6 @@ static inline Scope scope_of(MemoryOrder order) { return order & ORDER_SYSTEM ? 
     ACCESS(ST_ASYNC, "st.async", 0, 1, 0, GENERIC)                                \
     ACCESS(TRY_CANCEL, "clusterlaunchcontrol.try_cancel", 0, 1, 0, ASYNC)         \
     ACCESS(TMEM_LD, "tcgen05.ld", 1, 0, 0, GENERIC)                               \
-    ACCESS(TMEM_LD_16, "tcgen05.ld of 16 lanes", 1, 0, 0, GENERIC)                \
     ACCESS(TMEM_ST, "tcgen05.st", 0, 1, 0, GENERIC)                               \
     ACCESS(TMEM_ALLOC, "tcgen05.alloc", 0, 1, 0, GENERIC)                         \
     ACCESS(TMEM_DEALLOC, "tcgen05.dealloc", 0, 1, 0, GENERIC)                     \

@@ -84,7 +84,6 @@ typedef struct {
     uint32_t taddr;
     int columns, after_sync;
     int pair, targets; /* cta_group::2; the CTAs that a commit tells, a mask */
-    Tcgen05Registers registers_are;
     const TmemProduct *tmem_product;
     const TmemCopy *tmem_copy;
 } Event;

@@ -125,9 +125,8 @@ EVENT(TMEM_GROUP, thread, what, pair, targets) /* before the event of an instruc
 EVENT(TMEM_ALLOC, warp, taddr, columns, pair)  /* taddr: the first column, or -1 if there is not enough left */
 EVENT(TMEM_DEALLOC, warp, taddr, columns, pair)
 EVENT(TMEM_RELINQUISH, warp)
-EVENT(TMEM_ACCESS, warp, taddr, registers_are, columns,
-      write)                          /* columns: N of .xN; the warp's collective has addresses */
-EVENT(TMEM_WAIT, warp, group)         /* all of its lanes' accesses are complete */
-EVENT(TMEM_FENCE, thread, after_sync) /* after_sync: after_thread_sync */
+EVENT(TMEM_ACCESS, warp, taddr, columns, write) /* columns: N of .xN; the warp's collective has addresses */
+EVENT(TMEM_WAIT, warp, group)                   /* all of its lanes' accesses are complete */
+EVENT(TMEM_FENCE, thread, after_sync)           /* after_sync: after_thread_sync */
 TOLD(TMEM_PRODUCT, "mma", thread, tmem_product)
 EVENT(TMEM_COPY, thread, tmem_copy)

@@ -338,14 +338,13 @@ void model_wgmma_wait_group(int newest, const char *here);
 void model_tcgen05_alloc(uint32_t *to, int columns, int pair, const char *here);
 void model_tcgen05_dealloc(uint32_t address, int columns, int pair, const char *here);
 void model_tcgen05_relinquish(int pair, const char *here);
-void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32_t *registers, uint32_t address,
-                          const char *here);
+void model_tcgen05_access(int write, int n, const uint32_t *registers, uint32_t address, const char *here);
 void model_tcgen05_wait(int stores, const char *here);
 void model_tcgen05_fence(int after);
-/* a: a descriptor or, if a_in_tensor, an address in tensor memory, as those of scales are, of kinds that have them. */
-void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+/* a, b: descriptors; the scales of kinds that have them are in tensor memory. */
+void model_tcgen05_mma(Tcgen05Kind kind, int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                        uint32_t a_scales, uint32_t b_scales, int accumulate, const char *here);
-void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, const char *here);
+void model_tcgen05_cp(int pair, uint32_t to, uint64_t from, const char *here);
 void model_tcgen05_commit(void *bar, int pair, int targets, const char *here);
 void model_registers_settled(const float *d, int count);
 /* element_bytes: of the operand's type. */

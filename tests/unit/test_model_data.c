@@ -195,17 +195,6 @@ static void test_elements(void) {
     ok(matrix_element(MATRIX_E2M1, 0x7) == 6 && matrix_element(MATRIX_E2M1, 0x9) == -0.5f &&
            matrix_element(MATRIX_UE8M0, 0x80) == 2 && matrix_element(MATRIX_UE8M0, 0) == 0x1p-127f,
        "e2m1, and scales");
-    ok(matrix_element(MATRIX_E2M3_IN_8, 0x1f) == 7.5f && matrix_element(MATRIX_E2M3_IN_8, 0x21) == -0.125f &&
-           matrix_element(MATRIX_E3M2_IN_8, 0x1f) == 28 && matrix_element(MATRIX_E3M2_IN_8, 0x21) == -0.0625f,
-       "the largest of 6 bits, and the smallest");
-    int right = 0;
-    for (uint32_t bits = 0; bits < 0x10000; bits++) {
-        float x = matrix_element(MATRIX_F16, bits);
-        right += isnan(x) ? matrix_f16(x) == 0x7fff : matrix_f16(x) == bits;
-    }
-    ok(right == 0x10000 && matrix_f16(65520) == 0x7c00 && matrix_f16(2049) == 0x6800 && matrix_f16(2051) == 0x6802 &&
-           matrix_f16(0x1.8p-24f) == 2,
-       "every fp16 comes back, and others are rounded to even");
 }
 
 /* What the sums that a GPU has recorded (tests/conform) do not have. */
@@ -230,8 +219,7 @@ static void add_place(uint64_t *sum, uint32_t place) {
 static uint64_t shape_of(Tcgen05Kind kind, int a, int b, int m, int n, int a_major, int b_major, int ue8m0) {
     const int scales = tcgen05_has_scales(kind);
     const uint32_t bits = kind == TCGEN05_F16 ? tcgen05_shape_f16(a, m, n, a_major, b_major)
-                          : scales            ? tcgen05_shape_scaled(a, b, ue8m0, m, n, 0, 0)
-                                              : tcgen05_shape_f8(a, b, m, n);
+                                              : tcgen05_shape_scaled(a, b, ue8m0, m, n, 0, 0);
     const Tcgen05Shape s = tcgen05_shape(bits, kind, m == 256);
     const int is_right = s.a == tcgen05_type(kind, (uint32_t)a) && s.b == tcgen05_type(kind, (uint32_t)b) && s.m == m &&
                          s.n == n && s.a_major == a_major && s.b_major == b_major && s.unknown == 0 &&
@@ -253,36 +241,12 @@ static int is_operand(int swizzle_bytes, int mn_major, int rows, uint64_t bits, 
            !tcgen05_descriptor_decode(bits ^ (uint64_t)1 << 46, &d);
 }
 
-static int is_load(const char *name, int n, int registers, uint64_t *sum) {
-    static const char *const names[] = {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"};
-    Tcgen05Registers shape = TCGEN05_32X32B;
-    while (strcmp(name, names[shape]) != 0) {
-        shape++;
-    }
-    uint32_t columns = 0;
-    for (int i = 0; i < WARP_SIZE * registers; i++) {
-        uint32_t place = tcgen05_register_place(shape, n, i / registers, i % registers);
-        add_place(sum, place);
-        columns = (place & 0xffff) + 1 > columns ? (place & 0xffff) + 1 : columns;
-    }
-    return tcgen05_registers(shape, n) == registers && tcgen05_register_columns(shape, n) == (int)columns;
-}
-
 static int is_accumulator(int ctas, int m, int n, uint64_t *sum) {
     const Tcgen05Shape s = {.m = m, .n = n, .pair = ctas == 2};
     const int rows = tcgen05_rows(&s), columns = tcgen05_piece_columns(&s);
     for (int i = 0; i < rows * n; i++) {
         int lane = tcgen05_lane(&s, i / n + i % n / columns * rows);
         add_place(sum, (uint32_t)lane << 16 | (uint32_t)(i % n % columns));
-    }
-    return 1;
-}
-
-/* A in tensor memory: row by row, of a pair with M = 128 all 128 lanes, the byte of each element. */
-static int is_a(int ctas, int m, int bytes, uint64_t *sum) {
-    const Tcgen05Shape s = {.m = m, .pair = ctas == 2};
-    for (int i = 0; i < tcgen05_pieces(&s) * MATRIX_K_BYTES; i += bytes) {
-        add_place(sum, (uint32_t)tcgen05_lane(&s, i / MATRIX_K_BYTES) << 16 | (uint32_t)(i % MATRIX_K_BYTES));
     }
     return 1;
 }
@@ -296,34 +260,21 @@ static int is_scales(int rows, uint64_t *sum) {
     return tcgen05_scale_columns(rows) * 32 == rows;
 }
 
-static int is_copied(Tcgen05Copy shape, uint64_t *sum) {
-    const Tcgen05CopyPlaces p = tcgen05_copy_places(shape);
-    for (int i = 0; i < TMEM_LANES * p.columns; i++) {
-        int lane = tcgen05_copy_lane(&p, i / p.columns % p.rows, i / p.columns / p.rows);
-        add_place(sum, (uint32_t)lane << 16 | (uint32_t)(i % p.columns));
-    }
-    return p.rows * p.times == TMEM_LANES;
-}
-
-/* Do our functions say what the line does, with these bits of its last number the other way? Of e2m1, kind 3, the first
- * type is that of scales. */
+/* Do our functions say what the line does, with these bits of its last number the other way? Kind 2 is mxf8f6f4; of 3,
+ * mxf4nvf4, the first type is that of scales. */
 static int as_cute(const char *line, uint64_t flipped) {
     uint64_t sum = 0xcbf29ce484222325, last = 0, bits;
-    char name[16];
     int a, b, c, d, e, same = 1;
     if (sscanf(line, "shape %d %d %d %d %d %" SCNx64, &a, &b, &c, &d, &e, &last) == 6) {
         sum = shape_of(TCGEN05_F16, a, a, b, c, d, e, 0);
     } else if (sscanf(line, "kind %d %d %d %d %d %" SCNx64, &a, &b, &c, &d, &e, &last) == 6) {
-        sum = a == TCGEN05_MXF4NVF4 ? shape_of(TCGEN05_MXF4NVF4, 1, 1, d, e, 0, 0, b)
-                                    : shape_of((Tcgen05Kind)a, b, c, d, e, 0, 0, 1);
+        sum =
+            a == 3 ? shape_of(TCGEN05_MXF4NVF4, 1, 1, d, e, 0, 0, b) : shape_of(TCGEN05_MXF8F6F4, b, c, d, e, 0, 0, 1);
     } else {
         same = sscanf(line, "operand %d %d %d %" SCNx64 " %" SCNx64, &a, &b, &c, &bits, &last) == 5
                    ? is_operand(a, b, c, bits, &sum)
-               : sscanf(line, "load %15s %d %d %" SCNx64, name, &a, &b, &last) == 4    ? is_load(name, a, b, &sum)
                : sscanf(line, "accumulator %d %d %d %" SCNx64, &a, &b, &c, &last) == 4 ? is_accumulator(a, b, c, &sum)
-               : sscanf(line, "a %d %d %d %" SCNx64, &a, &b, &c, &last) == 4           ? is_a(a, b, c, &sum)
                : sscanf(line, "scales %d %d %" SCNx64, &a, &b, &last) == 3             ? is_scales(a, &sum)
-               : sscanf(line, "copied %d %" SCNx64, &a, &last) == 2                    ? is_copied((Tcgen05Copy)a, &sum)
                                                                                        : 0;
     }
     return same && sum == (last ^ flipped);
@@ -343,26 +294,18 @@ static void test_tcgen05(void) {
     if (vectors != NULL) {
         fclose(vectors);
     }
-    ok(count > 150 && right == count, "%d of %d vectors from CuTe's headers are as our functions say", right, count);
+    ok(count > 60 && right == count, "%d of %d vectors from CuTe's headers are as our functions say", right, count);
     ok(noticed == count, "... and a bit of any that is another is noticed");
     is_hex(tcgen05_descriptor_k_major_128b(0), 0x4000404000010000, "a K-major tile with the 128-byte swizzle");
-    /* Beyond them: sums in f16 of f16, of bf16, tf32, int8. */
-    static const uint32_t others[] = {0x04100000, 0x04100480, 0x08200910, 0x082004a0};
+    /* Beyond them: none with sums in f16, of tf32, of int8. */
+    static const uint32_t others[] = {0x04100010, 0x04100000, 0x08200910, 0x082004a0};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         Tcgen05Shape s = tcgen05_shape(others[i], TCGEN05_F16, 0);
-        ok((s.unknown == 0) == (i == 0) && s.d_is_f16 == (i < 2), "0x%08x is %s", others[i],
-           i == 0 ? "of kind f16" : "none");
+        ok((s.unknown == 0) == (i == 0), "0x%08x is %s", others[i], i == 0 ? "of kind f16" : "none");
     }
-    const Tcgen05CopyPlaces four = tcgen05_copy_places(TCGEN05_4X256B);
-    int lanes = four.rows;
-    for (int row = 0; row < four.rows; row++) {
-        lanes -= tcgen05_copy_lane(&four, row, 0) == 32 * row;
-    }
-    ok(four.rows == 4 && four.columns == 8 && lanes == 0, "4x256b has a row for a lane of each quarter");
-    /* Bytes of the first scales: any of A and of B, one of two, the first. */
-    static const int pairs[] = {
-        [TCGEN05_MXF8F6F4] = 16, [TCGEN05_MXF4NVF4] = 1, [TCGEN05_MXF4] = 4, [TCGEN05_MXF4NVF4_2X] = 4};
-    for (int kind = TCGEN05_MXF8F6F4; kind <= TCGEN05_MXF4NVF4_2X; kind++) {
+    /* Bytes of the first scales: any of A and of B; the first. */
+    static const int pairs[] = {[TCGEN05_MXF8F6F4] = 16, [TCGEN05_MXF4NVF4] = 1};
+    for (int kind = TCGEN05_MXF8F6F4; kind <= TCGEN05_MXF4NVF4; kind++) {
         int accepted = 0;
         for (int i = 0; i < 16; i++) {
             Tcgen05Shape s = tcgen05_shape(tcgen05_shape_scaled(1, 1, 1, 128, 64, i % 4, i / 4), (Tcgen05Kind)kind, 1);

@@ -9,8 +9,7 @@ float matrix_element(MatrixType type, uint32_t bits) {
         return model_float(bits == 0xff ? 0x7fc00000 : bits != 0 ? bits << 23 : 0x400000);
     }
     /* Sign, exponent, fraction; a fraction without an exponent is subnormal. */
-    static const uint8_t fractions[MATRIX_TYPES] = {0, 10, 3, 2, 0, 1, 1, 3, 2},
-                         exponents[] = {0, 5, 4, 5, 0, 2, 2, 2, 3};
+    static const uint8_t fractions[MATRIX_TYPES] = {0, 10, 3, 2, 0, 1}, exponents[] = {0, 5, 4, 5, 0, 2};
     const int fraction_bits = fractions[type], exponent_bits = exponents[type];
     uint32_t fraction = bits & ((1u << fraction_bits) - 1);
     uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1), largest = (1u << exponent_bits) - 1;
@@ -25,16 +24,4 @@ float matrix_element(MatrixType type, uint32_t bits) {
         x *= (float)(fraction | (exponent > 0 ? 1u << fraction_bits : 0));
     }
     return model_float(model_bits(x) | sign << 31);
-}
-
-uint16_t matrix_f16(float value) {
-    const uint32_t bits = model_bits(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size > 0x7f800000) {
-        return 0x7fff;
-    }
-    if (size < 0x38800000) { /* below 2^-14 fp16 has the steps that fp32 has from 0.5 on */
-        return (uint16_t)(sign | (model_bits(model_float(size) + 0.5f) - model_bits(0.5f)));
-    }
-    const uint32_t rounded = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
-    return (uint16_t)(sign | (rounded < 0x7c00 ? rounded : 0x7c00));
 }

@@ -6,8 +6,8 @@
 
 #include "../../device/tcgen05_kinds.h"
 
-/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of E2M1 a byte holds two, the first in its low half; of
- * those _IN_8, 16 side by side begin 16 bytes, and the rest of them is not used. UE8M0, a power of two, is a scale. */
+/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of E2M1 a byte holds two, the first in its low half.
+ * UE8M0, a power of two, is a scale. */
 typedef enum {
     MATRIX_BF16,
     MATRIX_F16,
@@ -15,9 +15,6 @@ typedef enum {
     MATRIX_E5M2,
     MATRIX_TF32,
     MATRIX_E2M1,
-    MATRIX_E2M1_IN_8,
-    MATRIX_E2M3_IN_8,
-    MATRIX_E3M2_IN_8,
     MATRIX_UE8M0,
     MATRIX_TYPES
 } MatrixType;
@@ -25,23 +22,16 @@ typedef enum {
 /* Every instruction takes 32 bytes of k: 16 elements of two bytes, 32 of one, 8 of tf32, 64 of e2m1. */
 enum { MATRIX_K_BYTES = 32, MATRIX_MAX_K = 32 };
 
-static inline int matrix_is_in_8(MatrixType type) { return type >= MATRIX_E2M1_IN_8 && type <= MATRIX_E3M2_IN_8; }
 /* Bits of an element where elements are packed. */
 static inline int matrix_bits(MatrixType type) {
-    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 8, 8, 32, 4, 4, 6, 6, 8};
+    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 8, 8, 32, 4, 8};
     return bits[type];
 }
 static inline int matrix_element_bytes(MatrixType type) { return (matrix_bits(type) + 7) / 8; }
-/* Elements in this many bytes of k. */
-static inline int matrix_count(MatrixType type, int bytes) {
-    return matrix_is_in_8(type) ? bytes : bytes * 8 / matrix_bits(type);
-}
-static inline int matrix_k(MatrixType type) { return matrix_count(type, MATRIX_K_BYTES); }
+static inline int matrix_k(MatrixType type) { return MATRIX_K_BYTES * 8 / matrix_bits(type); }
 
 /* Its value; exact, every one of these is an fp32. */
 float matrix_element(MatrixType type, uint32_t bits);
-/* The nearest fp16; NaN becomes 0x7fff, as cvt.rn.f16.f32 gives it. */
-uint16_t matrix_f16(float value);
 
 /* The bits of a float, and a float by its bits. */
 static inline float model_float(uint32_t bits) {

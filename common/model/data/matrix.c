@@ -64,14 +64,10 @@ static inline __attribute__((always_inline)) void multiply(float *d, const float
 #define FOR_TYPE static inline __attribute__((always_inline))
 
 FOR_TYPE void elements(MatrixType type, float *out, int step, const void *from, int bytes) {
-    const int bits_of_one = matrix_bits(type);
-    for (int i = 0; bits_of_one < 8 && i < matrix_count(type, bytes); i++) {
-        const int at = i * bits_of_one;
-        uint32_t bits = 0;
-        memcpy(&bits, (const uint8_t *)from + at / 8, (size_t)(at % 8 + bits_of_one + 7) / 8);
-        out[i * step] = matrix_element(type, bits >> at % 8 & ((1u << bits_of_one) - 1));
-    }
-    if (bits_of_one < 8) {
+    if (type == MATRIX_E2M1) {
+        for (int i = 0; i < 2 * bytes; i++) {
+            out[i * step] = matrix_element(type, ((const uint8_t *)from)[i / 2] >> i % 2 * 4 & 15);
+        }
         return;
     }
     int size = matrix_element_bytes(type);
@@ -80,10 +76,6 @@ FOR_TYPE void elements(MatrixType type, float *out, int step, const void *from, 
         memcpy(&bits, (const uint8_t *)from + i * size, (size_t)size);
         out[i * step] = type == MATRIX_BF16 ? matrix_float((uint16_t)bits) : matrix_element(type, bits);
     }
-}
-
-void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes) {
-    elements(type, out, step, from, bytes);
 }
 
 /* What bf16 has at k, another type has at this one. */

@@ -46,9 +46,6 @@ void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP
 void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
                 const uint32_t *const b[WARP_SIZE]);
 
-/* Elements side by side, to floats that are `step` apart; of those _IN_8 16 bytes at a time. */
-void matrix_elements(MatrixType type, float *out, int step, const void *from, int bytes);
-
 /* Convert a warp's fragment of A to float: out[k][16 rows], `rows` floats from one k to the next. */
 void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]);
 

@@ -287,7 +287,7 @@ int cells_operand(Cta *cta, Actor *a, ModelRule rule, const WgmmaDescriptor *d, 
                   int step, Tag *tag) {
     static uint32_t address[2 * WGMMA_MAX_N];
     int unknown = 0;
-    tcgen05_operand_addresses(*d, type, mn_major, rows, address);
+    wgmma_operand_addresses(d, mn_major, rows, address);
     for (int i = 0; i < 2 * rows; i += step) {
         MISUSE_IF(address[i] < SHARED_RESERVED || address[i] + CHUNK_BYTES > SHARED_RESERVED + cta->shared_bytes, rule,
                   a->access.site, 1,

@@ -119,44 +119,29 @@ static void check_columns(const Cta *cta, const char *what, Site site, int first
     }
 }
 
-/* Runs of neighbouring columns are judged at once. */
 static void access_columns(const Event *e, Thread *t, AccessKind kind) {
     const GroupKind group = e->write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS;
-    const int count = tcgen05_registers(e->registers_are, e->columns), width = tcgen05_register_width(e->registers_are);
     Actor actor = actor_async(t, kind, group_component(t, group), t->groups[group].committed + 1, e->site);
-    for (int i = 0, n; i < count; i += n) {
-        const uint32_t place = tcgen05_register_place(e->registers_are, e->columns, t->lane, i);
-        for (n = 1; i + n < count && tcgen05_register_place(e->registers_are, e->columns, t->lane, i + n) ==
-                                         place + (uint32_t)(n * width);
-             n++) {
-        }
-        cells_tensor(t->cta, &actor, tmem_lane(e->taddr + place), tmem_column(e->taddr + place), n * width);
-    }
-    memset(&t->cta->tmem_facts->word[tmem_column(e->taddr)], 0,
-           e->write ? (size_t)tcgen05_register_columns(e->registers_are, e->columns) : 0);
+    cells_tensor(t->cta, &actor, tmem_lane(e->taddr) + t->lane, tmem_column(e->taddr), e->columns);
+    memset(&t->cta->tmem_facts->word[tmem_column(e->taddr)], 0, e->write ? (size_t)e->columns : 0);
     order_settle();
 }
 
 ON(tmem, TMEM_ACCESS) {
-    const int lanes = tcgen05_register_lanes(e->registers_are), first = w->id % 4 * WARP_SIZE, n = e->columns;
-    const AccessKind kind = e->write ? ACCESS_TMEM_ST : lanes == WARP_SIZE ? ACCESS_TMEM_LD : ACCESS_TMEM_LD_16;
+    const int first = w->id % 4 * WARP_SIZE, n = e->columns;
+    const AccessKind kind = e->write ? ACCESS_TMEM_ST : ACCESS_TMEM_LD;
     for (int lane = 0; lane < w->lanes; lane++) {
         MISUSE_IF(w->collective->word[0][lane] != e->taddr, RULE_TMEM_ADDRESS, e->site, 1,
                   "%s with addresses that differ between lanes of a warp", access_name[kind]);
     }
-    MISUSE_IF(tmem_lane(e->taddr) != first && tmem_lane(e->taddr) != first + WARP_SIZE - lanes, RULE_TMEM_ADDRESS,
-              e->site, 1, "%s from lane %d: warp %d reaches lanes %d to %d, %s", access_name[kind], tmem_lane(e->taddr),
-              w->id, first, first + WARP_SIZE - 1,
-              lanes == WARP_SIZE ? "all of them" : "16 of them, from the first or the 17th on");
-    /* The wrapper of 32x32b makes several instructions of other multiples of 8. */
-    const int one = n > 0 && (n & (n - 1)) == 0 && tcgen05_registers(e->registers_are, n) <= 128 &&
-                    e->registers_are != TCGEN05_16X32BX2 + TCGEN05_PACKED;
-    MISUSE_IF(!one && (e->registers_are != TCGEN05_32X32B || n < 1 || n % 8 != 0), RULE_TMEM_ADDRESS, e->site, 1,
-              "%s with .x%d: accepted are powers of two, of up to 128 registers (16x32bx2 not packed), and "
-              "multiples of 8 for 32x32b",
-              access_name[kind], n);
-    check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr),
-                  tcgen05_register_columns(e->registers_are, n));
+    MISUSE_IF(tmem_lane(e->taddr) != first, RULE_TMEM_ADDRESS, e->site, 1,
+              "%s from lane %d: warp %d reaches lanes %d to %d, all of them", access_name[kind], tmem_lane(e->taddr),
+              w->id, first, first + WARP_SIZE - 1);
+    /* The wrapper makes several instructions of other multiples of 8. */
+    const int is_one = n > 0 && (n & (n - 1)) == 0 && n <= 128;
+    MISUSE_IF(!is_one && (n < 1 || n % 8 != 0), RULE_TMEM_ADDRESS, e->site, 1,
+              "%s of %d columns: accepted are powers of two up to 128, and multiples of 8", access_name[kind], n);
+    check_columns(w->cta, access_name[kind], e->site, tmem_column(e->taddr), n);
     for (int lane = 0; lane < w->lanes; lane++) {
         access_columns(e, &w->thread[lane], kind);
     }
@@ -191,10 +176,8 @@ static Tag check_operand(const TmemProduct *p, Cta *cta, AccessKind kind) {
     const MatrixType type = is_a ? s->a : s->b;
     Actor actor = actor_tcgen05(p->thread, kind, p->site);
     check_rows(&actor, cta, is_a ? p->a : p->b, type, mn_major, rows, 1, tag);
-    return tcgen05_is_mn_bytes(type, mn_major)
-               ? (Tag){TENSOR_UNKNOWN, 0, 0, 0}
-               : provenance_operand(p->thread, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag, type,
-                                    mn_major, rows, p->site);
+    return provenance_operand(p->thread, is_a ? "tcgen05.mma, operand A" : "tcgen05.mma, operand B", tag, type,
+                              mn_major, rows, p->site);
 }
 
 /* Columns of a lane that are not a product's D. A product may use them only after a commit. */
@@ -203,33 +186,30 @@ static void access_other(Cta *cta, Actor *actor, int lane, int column, int colum
     memset(&cta->tmem_facts->accumulator[lane / 16][column], 0, (size_t)columns * sizeof(uint32_t));
 }
 
-/* A, or scales, in tensor memory: these columns of the lanes of D, or of all. */
-static void check_tensor(const TmemProduct *p, Cta *cta, AccessKind kind, uint32_t taddr, int columns) {
-    const Tcgen05Shape *s = &p->shape;
-    const int from = tmem_lane(taddr), column = tmem_column(taddr);
-    Actor actor = actor_tcgen05(p->thread, kind, p->site);
-    MISUSE_IF(from != (kind == ACCESS_TCGEN05_A ? tmem_lane(p->d) : 0), RULE_TMEM_ADDRESS, p->site, 1,
-              "%s from lane %d on: accepted is %s", access_name[kind], from,
-              kind == ACCESS_TCGEN05_A ? "the lane of D" : "0");
-    check_columns(cta, access_name[kind], p->site, column, columns);
-    for (int i = 0; i < columns && kind == ACCESS_TCGEN05_SCALES; i++) {
+/* Scales: these columns of all lanes. */
+static void check_scales(const TmemProduct *p, Cta *cta, uint32_t taddr, int rows) {
+    const int column = tmem_column(taddr), columns = tcgen05_scale_columns(rows);
+    const char *what = access_name[ACCESS_TCGEN05_SCALES];
+    Actor actor = actor_tcgen05(p->thread, ACCESS_TCGEN05_SCALES, p->site);
+    MISUSE_IF(tmem_lane(taddr) != 0, RULE_TMEM_ADDRESS, p->site, 1, "%s from lane %d on: accepted is 0", what,
+              tmem_lane(taddr));
+    check_columns(cta, what, p->site, column, columns);
+    for (int i = 0; i < columns; i++) {
         const int word = cta->tmem_facts->word[column + i];
         MISUSE_IF(word != 0 && word != 1 + i % 4, RULE_PROVENANCE, p->site, 0,
                   "tcgen05.mma takes the scales of rows %d to %d from column %d, to which tcgen05.cp has copied those "
-                  "of rows %d to "
-                  "%d of a block of 128",
+                  "of rows %d to %d of a block of 128",
                   i * 32, i * 32 + 31, column + i, (word - 1) * 32, word * 32 - 1);
     }
-    for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
-        access_other(cta, &actor, from + tcgen05_lane(s, piece), column, columns);
+    for (int lane = 0; lane < TMEM_LANES; lane++) {
+        access_other(cta, &actor, lane, column, columns);
     }
     order_settle();
 }
 
 ON(tmem, TMEM_COPY) {
-    static Tag tag[2 * TMEM_LANES];
+    Tag tag[2 * TCGEN05_COPY_ROWS];
     const TmemCopy *copy = e->tmem_copy;
-    const Tcgen05CopyPlaces *p = &copy->places;
     const int column = tmem_column(copy->to);
     Actor from = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP_FROM, copy->site),
           to = actor_tcgen05(copy->thread, ACCESS_TCGEN05_CP, copy->site);
@@ -237,13 +217,13 @@ ON(tmem, TMEM_COPY) {
               tmem_lane(copy->to));
     for (int i = 0; i <= copy->pair; i++) {
         Cta *cta = pair_cta(copy->thread, copy->pair, i);
-        check_columns(cta, "tcgen05.cp", copy->site, column, p->columns);
-        check_rows(&from, cta, copy->from, MATRIX_BF16, 0, p->rows, p->columns == 4 ? 2 : 1, tag);
-        for (int row = 0; row < p->rows * p->times; row++) {
-            access_other(cta, &to, tcgen05_copy_lane(p, row % p->rows, row / p->rows), column, p->columns);
+        check_columns(cta, "tcgen05.cp", copy->site, column, TCGEN05_COPY_COLUMNS);
+        check_rows(&from, cta, copy->from, MATRIX_BF16, 0, TCGEN05_COPY_ROWS, 2, tag);
+        for (int lane = 0; lane < TMEM_LANES; lane++) {
+            access_other(cta, &to, lane, column, TCGEN05_COPY_COLUMNS);
         }
-        for (int i = 0; i < p->columns; i++) {
-            cta->tmem_facts->word[column + i] = p->columns == 4 ? (uint8_t)(1 + i) : 0;
+        for (int i = 0; i < TCGEN05_COPY_COLUMNS; i++) {
+            cta->tmem_facts->word[column + i] = (uint8_t)(1 + i);
         }
     }
     order_settle();
@@ -252,8 +232,8 @@ ON(tmem, TMEM_COPY) {
 /* Does all of D here belong to products of this shape and place already? Only then are those of a thread in order. */
 static int pipelines(const TmemProduct *p, const Cta *cta) {
     const Tcgen05Shape *s = &p->shape;
-    const uint32_t id = (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 |
-                        (uint32_t)tmem_lane(p->d) / 16 << 27 | (uint32_t)s->d_is_f16 << 28;
+    const uint32_t id =
+        (uint32_t)s->n | (uint32_t)s->m << 9 | (uint32_t)tmem_column(p->d) << 18 | (uint32_t)tmem_lane(p->d) / 16 << 27;
     const int first = tmem_column(p->d);
     int same = 1;
     for (int piece = 0; piece < tcgen05_pieces(s); piece += 16) {
@@ -269,22 +249,17 @@ static int pipelines(const TmemProduct *p, const Cta *cta) {
 ON(tmem, TMEM_PRODUCT) {
     const TmemProduct *p = e->tmem_product;
     const Tcgen05Shape *s = &p->shape;
-    if (s->unknown != 0 || !tcgen05_has_shape(s) || (p->a_in_tensor && (s->a_major || matrix_is_in_8(s->a)))) {
-        static const char *const has[] = {
-            "f16, f16 (D in fp16 or fp32) or bf16 (in fp32) without a mixture",
-            "f8f6f4, e4m3 and e5m2 (N-major: N by 16, of a pair 32), K-major e2m3, e3m2 and e2m1, D in fp16 or fp32",
-            "mxf8f6f4, types and majors of f8f6f4 (N-major: N by 16, of a pair 32), scales of ue8m0, D in fp32",
-            "mxf4nvf4 (4X), e2m1, K-major, scales of ue4m3 or ue8m0 from byte 0 on, D in fp32",
-            "mxf4, e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32",
-            "mxf4nvf4 (2X), e2m1, K-major, scales of ue8m0 from byte 0 or 2 on, D in fp32"};
+    if (s->unknown != 0 || !tcgen05_has_shape(s)) {
+        static const char *const has[] = {"f16, f16 or bf16 without a mixture, D in fp32",
+                                          "mxf8f6f4, e4m3 and e5m2, K-major, scales of ue8m0",
+                                          "mxf4nvf4 (4X), e2m1, K-major, scales of ue4m3 or ue8m0 from byte 0 on"};
         report_misuse(RULE_TCGEN05_DESCRIPTOR, p->site, 1,
                       "tcgen05.mma with an instruction descriptor of M = %d, N = %d, and bits 0x%x that are not "
-                      "accepted: the model has kind %s, A in tensor memory K-major and of 8 or 16 bits; M is %s, up to "
-                      "256",
+                      "accepted: the model has kind %s; M is %s, up to 256",
                       s->m, s->n, s->unknown, has[s->kind],
-                      s->pair                       ? "128 or 256 with N by 16"
-                      : tcgen05_has_scales(s->kind) ? "128 with N by 16"
-                                                    : "64 with N by 8, or 128 with N by 16");
+                      tcgen05_has_scales(s->kind) ? (s->pair ? "256 with N by 16" : "128 with N by 16")
+                      : s->pair                   ? "128 or 256 with N by 16"
+                                                  : "64 with N by 8, or 128 with N by 16");
     }
     MISUSE_IF(tmem_lane(p->d) != 0 && !(s->m == 64 && tmem_lane(p->d) == 16), RULE_TMEM_ADDRESS, p->site, 1,
               "tcgen05.mma with D from lane %d on: accepted is 0, or 16 for M = 64", tmem_lane(p->d));
@@ -295,15 +270,10 @@ ON(tmem, TMEM_PRODUCT) {
     for (int i = 0; i <= s->pair; i++) {
         Cta *cta = pair_cta(t, s->pair, i);
         check_columns(cta, "tcgen05.mma", p->site, tmem_column(p->d), tcgen05_piece_columns(s));
-        Tag part[] = {check_operand(p, cta, ACCESS_TCGEN05_B), {TENSOR_UNKNOWN, 0, 0, 0}};
-        if (p->a_in_tensor) {
-            check_tensor(p, cta, ACCESS_TCGEN05_A, (uint32_t)p->a, TCGEN05_A_COLUMNS);
-        } else {
-            part[1] = check_operand(p, cta, ACCESS_TCGEN05_A);
-        }
+        Tag part[] = {check_operand(p, cta, ACCESS_TCGEN05_B), check_operand(p, cta, ACCESS_TCGEN05_A)};
         if (tcgen05_has_scales(s->kind)) {
-            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->a_scales, tcgen05_scale_columns(tcgen05_rows(s)));
-            check_tensor(p, cta, ACCESS_TCGEN05_SCALES, p->b_scales, tcgen05_scale_columns(tcgen05_piece_columns(s)));
+            check_scales(p, cta, p->a_scales, tcgen05_rows(s));
+            check_scales(p, cta, p->b_scales, s->n);
         }
         for (int n = 0; n < 2; n++) {
             first = *tag_matrix(first) == '\0' ? part[n] : first;

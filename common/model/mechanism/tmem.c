@@ -144,34 +144,25 @@ void model_tcgen05_relinquish(int pair, const char *here) {
 
 /* ---- loads and stores -------------------------------------------------------------------------------------------- */
 
-/* Packed, a register is the lower halves of two neighbouring columns. */
-static void access_columns(const Thread *t, uint32_t address, uint32_t *registers, Tcgen05Registers shape, int n,
-                           int write) {
+static void access_columns(const Thread *t, uint32_t address, uint32_t *registers, int n, int write) {
     CtaTmem *tmem = t->cta->tmem;
-    const int count = tcgen05_registers(shape, n), packed = tcgen05_register_width(shape) == 2;
-    TmemLoad *load = write ? NULL : model_alloc(sizeof *load + (size_t)count * sizeof *registers);
-    for (int i = 0; i < count; i++) {
-        const uint32_t place = address + tcgen05_register_place(shape, n, t->lane, i);
-        uint32_t *word = word_at(tmem, tmem_lane(place), tmem_column(place));
-        if (write) {
-            word[0] = packed ? registers[i] & 0xffff : registers[i];
-            word[packed] = packed ? registers[i] >> 16 : word[0];
-        } else {
-            load->value[i] = packed ? (word[0] & 0xffff) | word[1] << 16 : word[0];
-        }
+    uint32_t *word = word_at(tmem, tmem_lane(address) + t->lane, tmem_column(address));
+    const size_t bytes = (size_t)n * sizeof *word;
+    if (write) {
+        memcpy(word, registers, bytes);
+        return;
     }
-    if (!write) {
-        load->next = tmem->loads;
-        load->thread = t;
-        load->registers = registers;
-        load->count = count;
-        tmem->loads = load;
-        memset(registers, 0xff, (size_t)count * sizeof *registers);
-    }
+    TmemLoad *load = model_alloc(sizeof *load + bytes);
+    load->next = tmem->loads;
+    load->thread = t;
+    load->registers = registers;
+    load->count = n;
+    memcpy(load->value, word, bytes);
+    tmem->loads = load;
+    memset(registers, 0xff, bytes);
 }
 
-void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32_t *registers, uint32_t address,
-                          const char *here) {
+void model_tcgen05_access(int write, int n, const uint32_t *registers, uint32_t address, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpCollective *m = w->collective;
@@ -180,11 +171,10 @@ void model_tcgen05_access(int write, Tcgen05Registers shape, int n, const uint32
     if (!warp_join(t, write ? "tcgen05.st" : "tcgen05.ld", 0xffffffffu, site_of(here))) {
         return;
     }
-    POST(TMEM_ACCESS, .warp = w, .taddr = address, .registers_are = shape, .columns = n, .write = write,
-         .site = m->now.site);
+    POST(TMEM_ACCESS, .warp = w, .taddr = address, .columns = n, .write = write, .site = m->now.site);
     for (int lane = 0; lane < w->lanes; lane++) {
         w->thread[lane].groups[write ? GROUP_TMEM_STORES : GROUP_TMEM_LOADS].open++;
-        access_columns(&w->thread[lane], address, (uint32_t *)(uintptr_t)m->pointer[0][lane], shape, n, write);
+        access_columns(&w->thread[lane], address, (uint32_t *)(uintptr_t)m->pointer[0][lane], n, write);
     }
     warp_go(w);
     thread_pause(t);
@@ -233,15 +223,8 @@ static void load_operand(const Cta *cta, MatrixType type, float *values, uint64_
     static uint32_t address[2 * WGMMA_MAX_N];
     WgmmaDescriptor descriptor;
     tcgen05_descriptor_decode(bits, &descriptor);
-    tcgen05_operand_addresses(descriptor, type, mn_major, rows, address);
-    if (!tcgen05_is_mn_bytes(type, mn_major)) {
-        wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
-        return;
-    }
-    for (int i = 0; i < 2 * rows; i++) {
-        float *at = &values[(i / rows * 16 + i % 16) * rows + i % rows / 16 * 16];
-        matrix_elements(type, at, 1, cta->shared + (address[i] - SHARED_RESERVED), CHUNK_BYTES);
-    }
+    wgmma_operand_addresses(&descriptor, mn_major, rows, address);
+    wgmma_operand_load_of(type, values, cta->shared, SHARED_RESERVED, address, mn_major, rows);
 }
 
 /* Scale `i` of a row, as the lanes of this one's quarter hold it. */
@@ -288,46 +271,32 @@ static void multiply(const TmemProduct *p) {
     }
     for (int i = 0; i <= s->pair; i++) {
         const Cta *cta = pair_cta(p->thread, s->pair, i);
-        if (!p->a_in_tensor) {
-            load_operand(cta, s->a, a, p->a, s->a_major, rows);
-        }
+        load_operand(cta, s->a, a, p->a, s->a_major, rows);
         for (int piece = 0; piece < tcgen05_pieces(s); piece++) {
-            const int lane = tcgen05_lane(s, piece), from = tmem_lane((uint32_t)p->a) + lane;
+            const int lane = tcgen05_lane(s, piece);
             uint32_t *d = word_at(cta->tmem, tmem_lane(p->d) + lane, tmem_column(p->d));
             float row[MOST_K];
             memset(sum, 0, sizeof sum);
             if (p->accumulate) {
                 memcpy(sum, d, (size_t)columns * sizeof *d);
             }
-            for (int n = 0; n < columns && s->d_is_f16 && p->accumulate; n++) {
-                sum[n] = matrix_element(MATRIX_F16, d[n] & 0xffff);
-            }
-            if (p->a_in_tensor) {
-                matrix_elements(s->a, row, 1, word_at(cta->tmem, from, tmem_column((uint32_t)p->a)), MATRIX_K_BYTES);
-            }
-            for (int k = 0; k < matrix_k(s->a) && !p->a_in_tensor; k++) {
+            for (int k = 0; k < matrix_k(s->a); k++) {
                 row[k] = a[k * rows + piece % rows];
             }
             add_products(p, cta, sum, row, b, lane, piece % rows, piece / rows * columns);
             memcpy(d, sum, (size_t)columns * sizeof *d);
-            for (int n = 0; n < columns && s->d_is_f16; n++) {
-                d[n] = 0xffff0000 | matrix_f16(sum[n]);
-            }
         }
     }
 }
 
 static void copy_rows(const TmemCopy *copy, const Cta *cta) {
-    static uint32_t address[2 * TMEM_LANES];
-    const Tcgen05CopyPlaces *p = &copy->places;
+    uint32_t address[2 * TCGEN05_COPY_ROWS];
     WgmmaDescriptor descriptor;
     tcgen05_descriptor_decode(copy->from, &descriptor);
-    wgmma_operand_addresses(&descriptor, 0, p->rows, address);
-    for (int i = 0; i < p->rows * p->times; i++) {
-        uint32_t *to = word_at(cta->tmem, tcgen05_copy_lane(p, i % p->rows, i / p->rows), tmem_column(copy->to));
-        for (int column = 0; column < p->columns; column += 4) {
-            memcpy(to + column, cta->shared + (address[i % p->rows * 2 + column / 4] - SHARED_RESERVED), 16);
-        }
+    wgmma_operand_addresses(&descriptor, 0, TCGEN05_COPY_ROWS, address);
+    for (int lane = 0; lane < TMEM_LANES; lane++) {
+        memcpy(word_at(cta->tmem, lane, tmem_column(copy->to)),
+               cta->shared + (address[lane % TCGEN05_COPY_ROWS * 2] - SHARED_RESERVED), CHUNK_BYTES);
     }
 }
 
@@ -367,20 +336,20 @@ static void begin(Thread *t, TmemWork work) {
     thread_pause(t);
 }
 
-void model_tcgen05_mma(Tcgen05Kind kind, int pair, int a_in_tensor, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
+void model_tcgen05_mma(Tcgen05Kind kind, int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                        uint32_t a_scales, uint32_t b_scales, int accumulate, const char *here) {
     Thread *t = current_thread();
-    TmemWork work = {.does = DOES_PRODUCT,
-                     .product = {t, d, a, b, a_scales, b_scales, tcgen05_shape(shape, kind, pair), a_in_tensor,
-                                 accumulate != 0, site_of(here)}};
+    TmemWork work = {
+        .does = DOES_PRODUCT,
+        .product = {t, d, a, b, a_scales, b_scales, tcgen05_shape(shape, kind, pair), accumulate != 0, site_of(here)}};
     post_group(t, "tcgen05.mma", pair, 0, site_of(here));
     POST(TMEM_PRODUCT, .thread = t, .tmem_product = &work.product, .site = site_of(here));
     begin(t, work);
 }
 
-void model_tcgen05_cp(Tcgen05Copy shape, int pair, uint32_t to, uint64_t from, const char *here) {
+void model_tcgen05_cp(int pair, uint32_t to, uint64_t from, const char *here) {
     Thread *t = current_thread();
-    TmemWork work = {.does = DOES_COPY, .copy = {t, to, from, tcgen05_copy_places(shape), pair, site_of(here)}};
+    TmemWork work = {.does = DOES_COPY, .copy = {t, to, from, pair, site_of(here)}};
     post_group(t, "tcgen05.cp", pair, 0, site_of(here));
     POST(TMEM_COPY, .thread = t, .tmem_copy = &work.copy);
     begin(t, work);

@@ -5,14 +5,14 @@
 #include "../core/types.h"
 #include "../data/tcgen05.h"
 
-/* tcgen05.mma; the addresses in tensor memory are d, a if `a_in_tensor`, and those of the scales. */
+/* tcgen05.mma; d and the scales are addresses in tensor memory. */
 typedef struct {
     Thread *thread;
     uint32_t d;
     uint64_t a, b; /* descriptors */
     uint32_t a_scales, b_scales;
     Tcgen05Shape shape;
-    int a_in_tensor, accumulate;
+    int accumulate;
     Site site;
 } TmemProduct;
 
@@ -20,7 +20,6 @@ typedef struct {
     Thread *thread;
     uint32_t to;
     uint64_t from; /* descriptor */
-    Tcgen05CopyPlaces places;
     int pair;
     Site site;
 } TmemCopy;

@@ -181,10 +181,7 @@ static void print_operands(const Event *e) {
     case EVENT_WGMMA_COMMIT: print(",\"group\":%llu", e->warp->products->groups); break;
     case EVENT_WGMMA_WAIT: print(",\"newest\":%d", e->newest); break;
     case EVENT_WGMMA_WAITED: print(",\"done\":%llu", e->done); break;
-    case EVENT_TMEM_PRODUCT:
-        print(",\"a\":%d",
-              e->tmem_product->a_in_tensor ? -1 : (int)(e->tmem_product->a << 4 & 0x3fff0) - SHARED_RESERVED);
-        break;
+    case EVENT_TMEM_PRODUCT: print(",\"a\":%d", (int)(e->tmem_product->a << 4 & 0x3fff0) - SHARED_RESERVED); break;
     case EVENT_COPY:
         print(",\"into\":%d", number_of(e->barrier->cta));
         print_shared(e->thread->cta, shared_offset(e->thread->cta, e->p));

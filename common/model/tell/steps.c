@@ -331,7 +331,7 @@ ON(steps, EXCHANGE) {
 
 /* A load from tensor memory begins the epilogue. */
 ON(steps, TMEM_ACCESS) {
-    const uint64_t bytes = WARP_SIZE * 4 * (uint64_t)tcgen05_registers(e->registers_are, e->columns);
+    const uint64_t bytes = WARP_SIZE * 4 * (uint64_t)e->columns;
     const uint64_t cost = bytes / SHARED_BYTES_A_STEP, begin = together(w, 0, cost);
     worked(w, TRACE_EPILOGUE, begin, begin + cost);
 }
