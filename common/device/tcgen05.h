@@ -88,11 +88,6 @@ DEVICE uint64_t tcgen05_descriptor(const void *tile) { return tcgen05_descriptor
     } else {                                                                    \
         TCGEN05_MMA("1", kind, "[%5], [%6], ", , "r"(a_scales), "r"(b_scales)); \
     }
-#define TCGEN05_COMMIT_MULTICAST(group)                                                                                \
-    asm volatile("tcgen05.commit.cta_group::" group                                                                    \
-                 ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(shared_address(bar)), \
-                 "h"((uint16_t)mask)                                                                                   \
-                 : "memory")
 #define TCGEN05_CP(group) \
     asm volatile("tcgen05.cp.cta_group::" group ".32x128b.warpx4 [%0], %1;" ::"r"(address), "l"(rows) : "memory")
 
@@ -154,10 +149,15 @@ DEVICE void tcgen05_commit(MBarrier *bar) {
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(shared_address(bar))
         : "memory");
 }
-/* tcgen05_commit() at the barriers at this offset in all CTAs of the cluster whose bit is set in `mask`. */
-DEVICE void tcgen05_commit_multicast(MBarrier *bar, int mask) { TCGEN05_COMMIT_MULTICAST("1"); }
-/* The same for products of pairs. */
-DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) { TCGEN05_COMMIT_MULTICAST("2"); }
+/* tcgen05_commit() for products of pairs, at the barriers at this offset in all CTAs of the cluster whose bit is set in
+ * `mask`. */
+DEVICE void tcgen05_commit_pair(MBarrier *bar, int mask) {
+    asm volatile(
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
+            shared_address(bar)),
+        "h"((uint16_t)mask)
+        : "memory");
+}
 
 /* tma_load_2d() to this CTA's shared memory; the bytes complete on the barrier at the offset of `bar` in the even CTA
  * of the pair. PTX 9.7.9.27.1.2. */
@@ -165,15 +165,6 @@ DEVICE void tma_load_2d_pair(void *dst, const TensorMap *map, int c0, int c1, MB
     asm volatile("cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(dst)),
                  "l"(map), "r"(c0), "r"(c1), "r"(cluster_address(bar, cluster_cta_rank() & ~1))
-                 : "memory");
-}
-
-/* tma_load_2d_pair() to all CTAs of the cluster whose bit is set in `mask`, at the offset of dst: the bytes of each CTA
- * complete on the barrier in the even CTA of its pair. PTX 9.7.9.27.1.2. */
-DEVICE void tma_load_2d_pair_multicast(void *dst, const TensorMap *map, int c0, int c1, MBarrier *bar, int mask) {
-    asm volatile("cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared_address(dst)),
-                 "l"(map), "r"(c0), "r"(c1), "r"(cluster_address(bar, cluster_cta_rank() & ~1)), "h"((uint16_t)mask)
                  : "memory");
 }
 
@@ -268,11 +259,8 @@ DEVICE void tcgen05_st(const int num, uint32_t address, const uint32_t *r) {
 #define tcgen05_mma_scaled(kind, pair, ...) model_tcgen05_mma(kind, pair, __VA_ARGS__, HERE)
 #define tcgen05_cp(pair, address, rows) model_tcgen05_cp(pair, address, rows, HERE)
 #define tcgen05_commit(bar) model_tcgen05_commit(bar, 0, -1, HERE)
-#define tcgen05_commit_multicast(bar, mask) model_tcgen05_commit(bar, 0, mask, HERE)
 #define tcgen05_commit_pair(bar, mask) model_tcgen05_commit(bar, 1, mask, HERE)
 #define tma_load_2d_pair(dst, map, c0, c1, bar) tma_load_2d_multicast(dst, map, c0, c1, bar, MODEL_PAIR)
-#define tma_load_2d_pair_multicast(dst, map, c0, c1, bar, mask) \
-    tma_load_2d_multicast(dst, map, c0, c1, bar, MODEL_PAIR + (mask))
 #define tcgen05_fence_before() model_tcgen05_fence(0)
 #define tcgen05_fence_after() model_tcgen05_fence(1)
 #define tcgen05_wait_ld() model_tcgen05_wait(0, HERE)

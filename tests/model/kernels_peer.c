@@ -293,7 +293,7 @@ WRONG_IN(pairs, PAIR_EXPECTS_ONE, TX_COUNT);
 WRONG_IN(pairs, PAIR_NOT_TOLD, DEADLOCK);
 WRONG_IN(pairs, PAIR_NOT_READY, BARRIER_INIT_ORDER);
 
-/* Each CTA loads half of a tile into both. */
+/* Each CTA loads both halves of a tile. */
 DEVICE void pairs(Shared *s, const Params *p, int rank, int thread) {
     if (thread == 0) {
         mbarrier_init(&s->full, 1, 1);
@@ -304,7 +304,9 @@ DEVICE void pairs(Shared *s, const Params *p, int rank, int thread) {
         if (rank == 0) {
             mbarrier_arrive_expect_tx(&s->full, p->bug == PAIR_EXPECTS_ONE ? BYTES : CTAS * BYTES);
         }
-        tma_load_2d_pair_multicast(&s->v[rank * THREADS / CTAS], &p->map, 0, rank, &s->full, 3);
+        for (int half = 0; half < CTAS; half++) {
+            tma_load_2d_pair(&s->v[half * THREADS / CTAS], &p->map, 0, half, &s->full);
+        }
     }
     mbarrier_wait_parity_cluster(&s->full, 0);
     if (rank == 0 && thread == 0 && p->bug != PAIR_NOT_TOLD) {

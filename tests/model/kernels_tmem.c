@@ -54,7 +54,6 @@ IN(RIGHT_M64_UPPER, NULL, TWICE, .m = 64, .upper = 1);
 IN(RIGHT_ADDED, NULL, TWICE, .adds = 1);
 IN(RIGHT_TWO_ALLOCATIONS, NULL, TWICE);
 IN(RIGHT_TWO_ACCUMULATORS, NULL, TWICE);
-IN(RIGHT_TOLD_BY_MULTICAST, NULL, TWICE);
 IN(RIGHT_MXF8, NULL, MXF8);
 IN(RIGHT_MXF8_E5M2, NULL, .kind = TCGEN05_MXF8F6F4, .a = MATRIX_E4M3, .b = MATRIX_E5M2);
 IN(RIGHT_SCALES_STORED, NULL, MXF8); /* those of B, others in the second quarter */
@@ -296,8 +295,6 @@ DEVICE void work(const Params *p, Shared *s, uint32_t first, uint32_t d, int pro
     ADDS(SCALES_OVERWRITTEN_BY_D, other_product(s, first));
     if ((p->mode.pair && bug != COMMIT_OF_ONE_CTA) || p->mode.told) {
         tcgen05_commit_pair(&s->full, p->mode.told ? p->mode.told : 3);
-    } else if (bug == RIGHT_TOLD_BY_MULTICAST) {
-        tcgen05_commit_multicast(&s->full, 1);
     } else if (bug != NO_COMMIT) {
         tcgen05_commit(&s->full);
     }
