@@ -173,7 +173,9 @@ sub summary {
             $wrong += $2;
             push @wrong_at, $where if $2 > 0;
         } else {
-            $what =~ s/^trap: .*\((cudaError\w+)\).*/trap ($1)/ or $what =~ s/^trap: .*refused.*/refused by the driver/;
+            $what =~ s/^trap: .*\((cudaError\w+)\).*/trap ($1)/
+                or $what =~ s/^trap: .* was not launched.*: invalid argument\b.*/trap (cudaErrorInvalidValue)/
+                or $what =~ s/^trap: .*refused.*/refused by the driver/;
             push @{ $others{$what} }, $where;
             $other++;
         }
