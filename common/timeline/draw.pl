@@ -1,14 +1,14 @@
-# draw.pl - the last part of the drawer, after events.pl, rows.pl, text.pl and svg.pl: JSON, and what is asked for.
+# draw.pl - the last part of the drawer, after events.pl, rows.pl, text.pl and svg.pl: writes JSON, and runs the drawer.
 #
 #     perl - WHAT FD CTA [FILE.csv]
 #
-# reads this script, all parts in this order, from the standard input, writes to the open file FD, and draws the CTA
-# (-1: the lowest, or the one of which the file has all). Without a file the events follow after __END__. WHAT:
+# reads this script, all parts in this order, from the standard input, and draws CTA to the open file FD. If CTA is -1,
+# that is the lowest CTA, or the one of which FILE has all events. Without FILE the events follow after __END__. WHAT:
 #
 #     text      the CTA, for a terminal; svg: a picture of it
 #     json      all CTAs of its SM, for Perfetto
 #     events    the events of its SM, as a file
-#     kept      of these the ones that the pictures show
+#     kept      those of these events that the pictures show
 
 # ---- JSON: the Trace Event Format, which ui.perfetto.dev and chrome://tracing read. A process is a CTA; a thread is a
 # track: a role, or a slot of an asynchronous unit, so that the spans of a track never overlap. Times are whole
@@ -67,10 +67,11 @@ sub drawn_json ($r) {
         . qq("traceEvents":[\n) . join(",\n", @out) . "\n]}\n";
 }
 
-# ---- what is asked for
+# ---- which events, and how they are drawn
 
-# Of the CTA that is drawn: products, and what the warps that have a row and the asynchronous units do. Of the others
-# all; but where nobody uses the tensor cores only what says when the SM begins and ends.
+# Does a picture show this event? Of the CTA that is drawn it shows the products, and what the warps that have a row and
+# the asynchronous units do. Of other CTAs it shows all, or, if no CTA uses the tensor cores, only when the SM begins
+# and ends.
 sub is_shown ($t, $e) {
     my $r = $t->{recording};
     return $r->{peak} > 0 || $e->{warp} < 0 && ($e->{begin} == 0 || $e->{end} == $r->{end}) if $e->{cta} != $t->{cta};
@@ -78,7 +79,7 @@ sub is_shown ($t, $e) {
     return $warp < 0 || $e->{kind} eq 'mma' || grep { $_->{kind} eq 'warp' && $_->{number} == $warp } @{ $t->{rows} };
 }
 
-# Of the terminal that this file is; otherwise of COLUMNS; otherwise 100.
+# The columns of the terminal that this file is; if it is none, those that COLUMNS names; otherwise 100.
 sub terminal_columns ($file) {
     my ($TIOCGWINSZ, $size) = (0x5413, pack 'S4');
     my $columns = ioctl($file, $TIOCGWINSZ, $size) && (unpack 'S4', $size)[1];

@@ -6,15 +6,16 @@ no warnings 'experimental::signatures';
 use List::Util qw(first max min);
 
 my $COLUMNS = 'kind,cta,sm,warp,unit,index,stage,bytes,row,col,name,spans';
-# TraceKind of model_trace.h, in its order: a program gives the number.
+# The names of TraceKind of model_trace.h, in its order, because a program writes a kind as a number.
 my @KINDS = qw(barrier wait copy_wait fragments mma wgmma_wait store_wait exponentials epilogue tile cta
     copy load store wgmma);
 my %PLACE_OF_KIND = map { $KINDS[$_] => $_ } 0 .. $#KINDS;
 my %IN_HEAD = map { $_ => 1 } qw(chapter kernel source date commit m n k sms ctas launch unit units_a_second lost);
 my ($SPANS_A_LINE, $CORES) = (12, 4); # an SM's tensor cores: warp w uses number w % 4, a warpgroup all
 
-# A recording: what the head of the file says, by name; head: its lines; launches; events. An event has its columns by
-# name, begin and end, and line: the same for those that differ in nothing but their times, in the order of a file.
+# A recording has what the head of the file says, by name; the lines of the head; launches; events. An event has its
+# columns by name, its begin and end, and `line`, a key which is equal for events that differ only in their times, and
+# which sorts as a file does.
 sub read_recording ($in, $path) {
     my %r = (head => [], launches => [], events => [], kernel => '', lost => 0);
     my ($number, $columns) = (0, 0);
@@ -61,7 +62,7 @@ sub read_event ($line, $r) {
     return 1;
 }
 
-# Keeps the events of the SM on which this CTA ran (-1: the lowest), in order of their begin, on a clock from its first.
+# Keeps the events of the SM on which this CTA ran (-1: the lowest), in order of their begin; the first begins at 0.
 sub keep_sm ($r, $cta) {
     my $events = $r->{events};
     my $lowest = min map { $_->{cta} } @$events;
@@ -74,14 +75,14 @@ sub keep_sm ($r, $cta) {
     push @{ $r->{of_cta}{ $_->{cta} } }, $_ for @$events;
     $r->{products} = [ grep { is_product($_) } @$events ];
     $r->{end} = max map { $_->{end} } @$events;
-    # At best, multiply-adds of the tensor cores in a cycle: none in 01, which multiplies in the FMA units.
+    # The most multiply-adds of the tensor cores in a cycle: 0 in 01, which multiplies in the FMA units.
     $r->{peak} = (grep { $_->{kind} eq 'wgmma' } @$events) ? 2048 : $r->{chapter} =~ /^01/ ? 0 : 1024;
 }
 
 sub is_product ($e) { return $e->{kind} eq 'mma' || $e->{kind} eq 'wgmma' }
 sub is_time ($r) { return ($r->{units_a_second} // 0) > 0 } # and no steps of the model
 
-# ---- several launches: CTAs of the second are numbered on from the first's
+# ---- several launches: the numbers of a launch's CTAs continue those of the previous launch
 
 sub launches ($r) { return max 1, scalar @{ $r->{launches} } }
 
@@ -95,13 +96,13 @@ sub cta_text ($r, $cta) {
     return "$launch->{name}, CTA " . ($cta - $launch->{first_cta}) . " of $launch->{ctas}";
 }
 
-# The launch's CTA that is drawn next to this one: itself if it is of this launch, otherwise the lowest; -1: none.
+# The CTA of this launch that is drawn: `cta` if it belongs to the launch, otherwise the lowest; -1 if there is none.
 sub cta_of_launch ($r, $launch, $cta) {
     my @ctas = grep { launch_of($r, $_) == $launch } keys %{ $r->{of_cta} };
     return (first { $_ == $cta } @ctas) // min(@ctas) // -1;
 }
 
-# The CTA of which a file has all; -1: of none.
+# The CTA of which a file has all events; -1 if there is none.
 sub whole_cta ($r) {
     my $e = first { $_->{warp} >= 0 && $_->{kind} ne 'tile' && $_->{kind} ne 'mma' } @{ $r->{events} };
     return $e ? $e->{cta} : -1;
@@ -109,7 +110,8 @@ sub whole_cta ($r) {
 
 # ---- figures
 
-# Share of this time in which the SM's tensor cores had work: for each of the four the union of the products.
+# The share of this time in which the SM's tensor cores had work: the mean of the four, products that overlap counted
+# once.
 sub busy ($r, $begin, $end) {
     my ($busy, @until) = (0, ($begin) x $CORES); # counted up to here
     for my $e (@{ $r->{products} }) {
@@ -124,13 +126,14 @@ sub busy ($r, $begin, $end) {
 # FLOP of the SM's tiles / (its cycles x peak). 0 on the model, whose steps are no cycles.
 sub efficiency ($r) {
     my %here = map { $_->{kind} eq 'tile' ? ("$_->{cta} $_->{row} $_->{col}" => 1) : () } @{ $r->{events} };
-    # Tiles of the launch: as the chapter describes it, or one for each CTA; which of several computes C is not known.
+    # The tiles of the launch: as many as the chapter says, or one for each CTA. Which of several launches computes C is
+    # not known.
     my $tiles = launches($r) > 1 ? 0 : $r->{kernel} =~ /^[^:]+: (\d+) tiles/ ? $1 : $r->{ctas};
     return 0 if !$r->{end} || !$r->{peak} || $tiles == 0 || !is_time($r);
     return keys(%here) / $tiles * $r->{m} * $r->{n} * $r->{k} / ($r->{end} * $r->{peak});
 }
 
-# ---- a file again
+# ---- writing a file
 
 sub written ($r, @events) {
     my ($out, $line, $spans) = (join("\n", @{ $r->{head} }, $COLUMNS), '', 0);

@@ -17,7 +17,7 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char drawer[], drawer_end[];
 
-/* As the drawer reads them: a head, then an event a line, in no order, its kind as a number. */
+/* Writes the events as the drawer reads them: a head, then one line for each event, in any order, its kind a number. */
 static void write_events(FILE *out, const Recording *recording) {
     const Trace *trace = &recording->trace;
     fprintf(out, "# chapter %s\n# kernel %s\n# source %s\n# date %s\n# commit %s\n", recording->chapter,
@@ -44,7 +44,7 @@ GemmStatus recording_draw(const Recording *recording, const char *what, int cta,
     }
     fflush(out);
     snprintf(command, sizeof command, "command -v perl >/dev/null && exec perl - %s %d %d", what, fileno(out), cta);
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* a drawer that ends early is told by its exit status */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* the exit status tells if the drawer ended early */
     FILE *perl = popen(command, "w");
     int status = -1;
     if (perl) {

@@ -17,10 +17,10 @@ typedef struct {
     int sms; /* of the device */
 } Recording;
 
-/* Runs perl with the drawer (draw.pl), which is text in the program, and gives it the events. `what`: text, svg, json
- * or events, as draw.pl says; of the SM of this CTA (-1: the lowest). Writes to the file that `out` is open for.
- * GEMM_USAGE if that CTA is not there, and GEMM_DEVICE if nothing was recorded or perl cannot run, after a line on
- * stderr; GEMM_WRONG, without one, if the file could not be written. */
+/* Runs perl with the drawer (draw.pl), whose text is part of the program, and gives it the events. The drawer draws the
+ * SM of this CTA (-1: the lowest) as text, svg, json or events (`what`; draw.pl explains them), to `out`. Returns
+ * GEMM_USAGE if the recording does not have this CTA, and GEMM_DEVICE if nothing was recorded or perl cannot run, both
+ * after a line on stderr; and GEMM_WRONG, without a line, if the file could not be written. */
 GemmStatus recording_draw(const Recording *recording, const char *what, int cta, FILE *out);
 
 void trace_free_events(Trace *trace);

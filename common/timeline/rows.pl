@@ -29,7 +29,8 @@ sub look_of ($e) {
     return $e->{name} eq 'empty' ? 'room' : $e->{name} eq 'turn' ? 'turn' : 'data';
 }
 
-# A span: begin, end, look; level: of the tensor cores, how many have work, in other rows 4; event: none between events.
+# A span has a begin, an end and a look; its level is how many of the tensor cores have work, in other rows 4; event is
+# undefined for the gap between two events.
 sub span_add ($spans, $begin, $end, $look, $event = undef, $level = $CORES) {
     push @$spans, { begin => $begin, end => $end, look => $look, level => $level, event => $event } if $end > $begin;
 }
@@ -74,8 +75,9 @@ sub tensor_spans ($part, @products) {
     return \@spans;
 }
 
-# From top to bottom, the way of the data: loads, warps, tensor cores, stores. A row's kind: async (loads of a stage,
-# copies, stores), warp, tensor (the cores as one) or products (of a warpgroup, or of the CTAs that share the cores).
+# Rows follow the data from top to bottom: loads, warps, tensor cores, stores. The kind of a row is async (loads of a
+# stage, copies, stores), warp, tensor (the cores as one) or products (of a warpgroup, or of the CTAs that share the
+# cores).
 sub add_rows ($t, $part, $all_warps) {
     my ($r, $cta) = ($t->{recording}, $part->{cta});
     my @events = @{ $r->{of_cta}{$cta} // [] };
@@ -87,8 +89,8 @@ sub add_rows ($t, $part, $all_warps) {
         span_add(\@spans, @$_{qw(begin end)}, look_of($_), $_) for grep { $_->{kind} eq $what && $is_of->() } @events;
         $row->($kind, $label, \@spans);
     };
-    # What the warps do tells their roles: a producer waits for an empty stage; a warpgroup has products, other than
-    # those that a thread starts by itself (14).
+    # The warps' events show their roles: a producer waits for an empty stage, and a consumer warpgroup has products.
+    # Products that a single thread starts (14) do not count.
     my (%of_warp, %kinds, %produces, %has_products);
     for my $e (@events) {
         push @{ $of_warp{ $e->{warp} } }, $e if $e->{warp} >= 0;
@@ -127,7 +129,7 @@ sub add_rows ($t, $part, $all_warps) {
     $async->('async', 'stores', 'store') if $kinds{store};
 }
 
-# Tiles of C as the rows of warps take them, in the order of the rows.
+# The tiles of C that the warps of each row take, in the order of the rows.
 sub find_tiles ($t) {
     for my $i (grep { $t->{rows}[$_]{kind} eq 'warp' } 0 .. $#{ $t->{rows} }) {
         my $row = $t->{rows}[$i];
@@ -136,16 +138,16 @@ sub find_tiles ($t) {
     }
 }
 
-# ---- the window: what is drawn of the CTA's life
+# ---- the window: the part of the CTA's life that is drawn
 
 sub begins ($row, $look) { return map { $_->{begin} } grep { $_->{look} eq $look } @{ $row->{spans} } }
 
-# The begins of the k-tiles of the first row that multiplies, by its waits.
+# When each k-tile of the first row that multiplies begins: its waits show this.
 sub k_tiles ($t) {
     my @warps = grep { $_->{kind} eq 'warp' } @{ $t->{rows} };
     my $row = first { begins($_, 'math') || begins($_, 'products') } @warps or return;
     my @waits = begins($row, 'data');
-    my @barriers = begins($row, 'barrier'); # 02 waits at two in a k-tile, on a GPU for nothing else that is recorded
+    my @barriers = begins($row, 'barrier'); # 02 waits at two in a k-tile; a GPU records no other wait
     return @waits ? @waits : map { $barriers[ 2 * $_ ] } 0 .. @barriers / 2 - 1;
 }
 
@@ -157,8 +159,8 @@ sub default_window_end ($t) {
     return (@taken < 2 ? (k_tiles($t))[$WINDOW_K_TILES] : undef) // $t->{end};
 }
 
-# A part of the window for a second look, where a warp's stretches are thin: three k-tiles in the middle of a CTA whose
-# warps load fragments. Returns its begin and end; nothing if there is none.
+# A part of the window to enlarge, because the spans of a warp that loads fragments are thin: three k-tiles in the
+# middle of the CTA. Returns its begin and end, or nothing if no warp loads fragments or the window lacks the part.
 sub detail ($t) {
     my @tiles = k_tiles($t);
     return if @tiles < 2 * $DETAIL_TILES || !grep { begins($_, 'fragments') } @{ $t->{rows} };
@@ -166,7 +168,7 @@ sub detail ($t) {
     return $begin >= $t->{window_begin} && $end <= $t->{window_end} ? ($begin, $end) : ();
 }
 
-# Of each row: the shares of the window in which the warp waits, products aside, and in which a unit has work.
+# Sets the shares of the window in which each row's warp waits, but for its products, and in which its unit has work.
 sub find_shares ($t) {
     my ($from, $to) = @$t{qw(window_begin window_end)};
     for my $row (@{ $t->{rows} }) {
@@ -184,8 +186,9 @@ sub find_shares ($t) {
 
 # ---- a CTA
 
-# The rows of this CTA (-1: the lowest) and, unless all is set, which is all of its warps and time, of one of each other
-# launch. parts: for each launch its CTA (-1: none ran on this SM) and where it begins, ends and stops in the rows.
+# The rows of this CTA (-1: the lowest), and of one CTA of each other launch. With $all, only this CTA, but all of its
+# warps and its time. parts: for each launch its CTA (-1: none ran on this SM), its begin and end, and the number of
+# rows up to its last one.
 sub timeline ($r, $cta, $all = 0) {
     $cta = min(map { $_->{cta} } grep { $_->{kind} eq 'cta' } @{ $r->{events} }) // -1 if $cta < 0;
     my %t = (recording => $r, cta => $cta, rows => [], tiles => [], parts => []);
@@ -208,7 +211,7 @@ sub timeline ($r, $cta, $all = 0) {
     return \%t;
 }
 
-# Of an axis: 1, 2 or 5 times a power of ten, and at least this.
+# The step of an axis: 1, 2 or 5 times a power of ten, at least `least`.
 sub step_of ($least) {
     my ($step, $i) = (1, 0);
     $step /= 10 while $step > $least;

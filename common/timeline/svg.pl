@@ -6,12 +6,14 @@ my ($WIDTH, $LEFT, $RIGHT, $TOP) = (960, 126, 872, 62);
 my ($ROW_HEIGHT, $LANE_HEIGHT, $TILE_HEIGHT, $GAP, $GROUP_GAP) = (20, 7, 12, 4, 10);
 my ($MAX_LANES, $MOST_LINES) = (8, 48); # lines from loads to waits: more are not readable
 
-# Waits that are pale alike have a pattern each; all others differ in brightness: pictures are also read in grey.
+# Waits are equally pale, so each has a pattern of its own; all other looks differ in brightness, because pictures are
+# also read in grey.
 my @PATTERNS = ([ 'idle', 'rect width="2" height="6"', 6, 45 ], [ 'r', 'circle cx="2" cy="2" r="1"', 5, 45 ],
     [ 'u', 'rect width="2" height="6"', 6, -45 ], [ 'b', 'rect width="4" height="1.5"', 4, 0 ],
     [ 't', 'rect width="1.5" height="4"', 4, 0 ]);
 
-# Plain values, a dark page's in a media query: programs that know neither it nor CSS variables show the light one.
+# Colours are plain values, and those of a dark page are in a media query: a program that knows neither media queries
+# nor CSS variables shows the light picture.
 my $STYLE = <<'END' =~ s/\\\n//gr; # a line that ends in a backslash goes on in the next
 <style>
 text{font-family:system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;font-size:11px;fill:#1f2328}
@@ -57,8 +59,9 @@ sub head ($height, $title, $what) {
         . qq(<rect $page class="page"/>\n);
 }
 
-# ---- a panel: the rows over a stretch of time, from begin to end. enlarged: a part of the picture above, without
-# loads, names of tiles and shares. places: of each row its y, its height, its lanes, and whether its tiles are named.
+# ---- a panel: the rows over a stretch of time, from begin to end. An enlarged panel repeats a part of the picture
+# above it, without loads, names of tiles and shares. places has each row's y, height and lanes, and whether its tiles
+# are named.
 
 sub x_of ($panel, $time) {
     my $share = ($time - $panel->{begin}) / ($panel->{end} - $panel->{begin});
@@ -109,7 +112,7 @@ sub place_rows ($t, $panel) {
 }
 
 # A path of rectangles. Its moves are relative and in tenths of a pixel, which keeps it short; it need not be closed to
-# be filled. Loads that follow each other stay apart. at: where the pen is.
+# be filled. A gap separates consecutive loads. at: where the pen is.
 sub tenths ($n) { return ($n < 0 ? '-' : '') . int(abs($n) / 10) . ($n % 10 ? '.' . abs($n) % 10 : '') }
 sub bar_path ($at, $begin, $end, $top, $height, $look) {
     my $width = $end - $begin - ($look eq 'load' ? 0.7 : 0);
@@ -120,8 +123,8 @@ sub bar_path ($at, $begin, $end, $top, $height, $look) {
     return "m$move[0]$between$move[1]h$move[2]v$move[3]h$move[4]";
 }
 
-# The spans of one look and level, in one path: as high as the share of the tensor cores that has work. Those that lie
-# less than half a pixel apart become one.
+# One path for the spans of one look and level, as high as the share of the tensor cores that have work. Spans less than
+# half a pixel apart become one.
 sub look_path ($panel, $place, $height, $look, $level, @spans) {
     my ($out, $gap, @at, @open) = ('', $place->{lanes} > 1 ? 1 : 0, 0, 0);
     my $bar = ($height - $gap) * $level / $CORES;
@@ -172,7 +175,7 @@ sub drawn_rows ($t, $panel) {
         for my $of (grep { $spans{$_} } map { my $look = $_; map { "$look $_" } 1 .. $CORES } @LOOKS) {
             $out .= look_path($panel, $place, $lane_height, split(/ /, $of), @{ $spans{$of} });
         }
-        if (!$panel->{enlarged} && $t->{recording}{peak} > 0) { # 01 waits inside of what is one span here
+        if (!$panel->{enlarged} && $t->{recording}{peak} > 0) { # 01: its waits are hidden in one long span
             my ($what, $share) = $kind eq 'warp' ? ('waits', $row->{waiting}) : ('works', $row->{busy});
             my $text = sprintf '%s %.0f %%', $what, 100 * $share;
             $out .= svg_text($RIGHT + 10, $y + $height / 2 + 4, "${soft}small", $text);
@@ -182,7 +185,7 @@ sub drawn_rows ($t, $panel) {
     return $out;
 }
 
-# Is it a wait that sees the load landed? The first one of a row is.
+# Does this wait show that the load has landed? The caller takes the first such wait of a row.
 sub is_wait_for ($wait, $load) {
     return 0 if $wait->{look} ne 'data' || $wait->{end} < $load->{end};
     my ($w, $l) = ($wait->{event}, $load->{event});
@@ -190,7 +193,7 @@ sub is_wait_for ($wait, $load) {
         : $w->{kind} eq 'wait' && $w->{stage} == $l->{stage} && $w->{name} eq $l->{name});
 }
 
-# From the end of a load to the end of the first wait for it, once for the loads of a stage that land together.
+# Lines from the end of a load to the end of the first wait for it, one for all loads of a stage that land together.
 sub drawn_landed ($t, $panel) {
     my ($last, @lines) = 0;
     for my $row (grep { $t->{rows}[$_]{kind} eq 'async' } 0 .. $#{ $t->{rows} }) {
@@ -210,7 +213,7 @@ sub drawn_landed ($t, $panel) {
     return @lines && @lines <= $MOST_LINES ? qq(<path class="land" d="@{[join '', @lines]}"/>\n) : '';
 }
 
-# Where each launch but the first begins, and the names of all.
+# A line where each launch but the first begins, and the names of all launches.
 sub drawn_launches ($t, $panel) {
     my $out = '';
     for my $part (grep { @{ $t->{parts} } > 1 && $_->{cta} >= 0 && is_within($panel, $_) } @{ $t->{parts} }) {
@@ -222,7 +225,7 @@ sub drawn_launches ($t, $panel) {
     return $out;
 }
 
-# Around what the panel below enlarges: rows from the first warp's on.
+# A frame around the part that the panel below enlarges: the rows from that of the first warp on.
 sub drawn_frame ($t, $panel, $part) {
     my $warp = first { $t->{rows}[$_]{kind} eq 'warp' } 0 .. $#{ $t->{rows} };
     my ($x, $end, $y) = (x_of($panel, $part->{begin}), x_of($panel, $part->{end}), $panel->{places}[$warp]{y} - 3);
@@ -230,7 +233,7 @@ sub drawn_frame ($t, $panel, $part) {
         $panel->{bottom} - $y - 1;
 }
 
-# For the looks that can be seen in the panel. Returns the y below it, too.
+# The legend of the looks that the panel shows, and the y below the legend.
 sub legend ($t, $panel, $y) {
     my ($x, $out, $window, %drawn) = ($LEFT, '', $panel->{end} - $panel->{begin});
     for my $s (grep { is_within($panel, $_) } map { @{ $_->{spans} } } @{ $t->{rows} }) {

@@ -1,9 +1,10 @@
-# text.pl - a part of the drawer (draw.pl): a timeline in the terminal: one column is a stretch of time, its letter what
-# took most of it.
+# text.pl - a part of the drawer (draw.pl): a timeline in the terminal. One column is a stretch of time, and its letter
+# says what took most of that time.
 
 my ($LABEL_COLUMNS, $SHARE_COLUMNS) = (17, 10);
 
-# The letter of each column: the look that takes most of its time, a third at least.
+# The letters of the columns: each is that of the look that takes most of the column's time, if it takes a third or
+# more.
 sub letters ($t, $row, $width) {
     my ($from, $length) = ($t->{window_begin}, $t->{window_end} - $t->{window_begin});
     my @begin = map { $from + int($length * $_ / $width) } 0 .. $width;
@@ -25,7 +26,8 @@ sub letters ($t, $row, $width) {
     return $line;
 }
 
-# Labels at their times in a line of text, as many as fit; a cut one's end may be missing. Returns how many there are.
+# A line of text with labels at their times, as many as fit; with $cut, a label may lose its end. Also returns how many
+# labels the line has.
 sub labels ($t, $width, $cut, @labels) {
     my ($line, $count, $length) = (' ' x $width, 0, $t->{window_end} - $t->{window_begin});
     for (@labels) {
@@ -47,7 +49,7 @@ sub axis ($t, $width) {
     return ' ' x $LABEL_COLUMNS . "$line $t->{recording}{unit}\n";
 }
 
-# Above the rows of a launch, where there are several.
+# The text above the rows of a launch, if there are several launches.
 sub part_text ($t, $i) {
     my ($part, $r) = ($t->{parts}[$i], $t->{recording});
     my $launch = $r->{launches}[ $part->{launch} ];
@@ -57,7 +59,7 @@ sub part_text ($t, $i) {
         . ($has_rows ? ' to ' . ($part->{end} - $t->{begin}) : '; nothing else of it is recorded') . "\n";
 }
 
-# Words in lines, the first one and the others after different blanks.
+# The words in lines, of which the first has another indentation than the rest.
 sub wrapped ($columns, $indent, $between, @words) {
     my ($out, $line) = ('', shift @words);
     for my $word (@words) {
@@ -96,7 +98,7 @@ sub drawn_text ($t, $columns) {
     $out .= "(--trace FILE has what follows)\n" if $t->{window_end} < $t->{end};
     $out .= "(steps show order and overlap; they are not time)\n" if !is_time($r);
     $out .= axis($t, $width);
-    # Where each launch begins: from there on its kernel's name, between bars.
+    # A bar where each launch begins, and after the bar the name of its kernel.
     my @begun = grep { $_->{cta} >= 0 && $several } @parts;
     my ($begun) = labels($t, $width, 1, map { [ $_->{begin}, "|$r->{launches}[ $_->{launch} ]{name}" ] } @begun);
     $out .= sprintf "%-${LABEL_COLUMNS}s%s\n", 'kernels', $begun if $several;
@@ -114,7 +116,7 @@ sub drawn_text ($t, $columns) {
         $out .= ' ' x $LABEL_COLUMNS . "$names\n" if $count > 1;
         $out .= sprintf "%-${LABEL_COLUMNS}s%s", $row->{label}, letters($t, $row, $width);
         my ($share, $what) = $row->{kind} eq 'warp' ? ($row->{waiting}, 'wait') : ($row->{busy}, 'busy');
-        # 01 waits inside of what is one span here.
+        # No shares for 01: its waits are hidden in one long span.
         $out .= ($r->{peak} > 0 ? sprintf '%4d%% %s', int(100 * $share + 0.5), $what : '') . "\n";
     }
     $out .= part_text($t, $part++) while $several && $part < @parts;
