@@ -82,8 +82,8 @@ typedef struct ModelObserver {
     int a_rows, b_rows;
     int stop_when_stored; /* the launch ends when C[R][C] has been written: the rest of it does not matter */
     int stop_at_tile;     /* the launch ends when all CTAs of a cluster have begun this tile of theirs; 0: at its end */
-    /* The element (c_at: its address). The elements of A and B that are traced and what they hold, where all others of
-     * A and B are 0; a_at NULL: none. The accumulator: its CTA, thread and number; thread < 0: to be found. */
+    /* The address of the element of C. The traced elements of A and B and their values, if all other elements of A and
+     * B are 0; a_at NULL: none is traced. The accumulator: its CTA, thread and number; thread < 0: not found yet. */
     const void *a_at, *b_at, *c_at;
     uint16_t a_value, b_value;
     int cta, thread, index;
@@ -105,7 +105,7 @@ typedef struct ModelObserver {
     TileFact tile[FACT_TILES];
     int tiles;
     /* Distance in bytes from the top of the stack to the lowest accumulator and past the highest one, of all threads;
-     * 0: no product was seen. Given for a launch that looks at an accumulator, or for one, otherwise found. */
+     * 0: no product was seen. The caller sets them for a launch in which the accumulator is known; others find them. */
     size_t low, high;
 
     /* The traced element. */

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a warp does or waits for, one kind at a time, and the asynchronous work next to it, several of each unit. The
- * drawer has the same list, with names (timeline/events.pl). */
+/* What a warp does or waits for, one kind at a time, and asynchronous work, of which a unit may do several pieces at
+ * once. The drawer has the same list, with names (timeline/events.pl). */
 typedef enum {
-    TRACE_BARRIER,   /* a warp waits at __syncthreads() or a numbered barrier; index: its number */
+    TRACE_BARRIER,   /* a warp waits at __syncthreads() or a named barrier; index: its number */
     TRACE_WAIT,      /* a warp waits for an mbarrier; name, stage; index: the parity it waits for */
     TRACE_COPY_WAIT, /* a warp waits for cp.async groups, on the model for ordinary loads too; index: groups that may be
                          unfinished */

@@ -6,7 +6,7 @@
 
 #include "../../device/tcgen05_kinds.h"
 
-/* tf32 is an fp32 of whose fraction the upper 10 bits count. Of E2M1 a byte holds two, the first in its low half.
+/* tf32 is an fp32 of whose fraction the upper 10 bits count. A byte holds two E2M1, the first one in its low half.
  * UE8M0, a power of two, is a scale. */
 typedef enum {
     MATRIX_BF16,

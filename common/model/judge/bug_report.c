@@ -9,7 +9,7 @@
  *       replay   --policy random --schedule-seed 7
  *       more     book/rules.md#race_war
  *
- * It is kept in lines as long as they are, and folded when it is printed. */
+ * A report is kept in lines of any length, and folded when it is printed. */
 #include "bug_report.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@
 enum {
     FULL_REPORTS = 3,
     MAX_REPORTS = 10,
-    /* Columns: of a page; where a text begins after its label, its continuation, source. */
+    /* Columns: the width of a page; where a text begins after its label, where it continues, where source begins. */
     PAGE = 100,
     TEXT_AT = 11,
     CONTINUED_AT = TEXT_AT + 2,
@@ -158,7 +158,7 @@ static size_t fitting(const char *text, size_t length, size_t columns, size_t le
     return end;
 }
 
-/* Prints a line: folds text, cuts quoted code. */
+/* Prints a line. A text that is too long is folded, and a line of source is cut. */
 static void print_line(const char *line, size_t length) {
     if (strspn(line, " ") >= SOURCE_AT) {
         const int cut = length > PAGE;

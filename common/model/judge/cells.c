@@ -318,7 +318,8 @@ void cells_look(Cta *cta, Actor *a, uint32_t offset) {
 
 /* ---- tensor memory ----------------------------------------------------------------------------------------------- */
 
-/* A column of a lane has a cell, as if it were two bytes; a lane's are side by side. */
+/* Each column of a lane has one cell, as two bytes of shared memory have. The cells of a lane are next to each other.
+ * */
 static Chunk *tensor_chunk(const Cta *cta, int lane, int column) {
     return &cta->tensor->chunk[(lane * TMEM_COLUMNS + column) / CHUNK_CELLS];
 }

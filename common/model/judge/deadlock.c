@@ -71,7 +71,8 @@ static int arrived_in_phase(const Barrier *b, const Thread *t) {
     return arrived;
 }
 
-/* Who has arrived at barriers of this one's array before, this one first, newest first: at most four threads. */
+/* Tells at most four threads that have arrived at barriers of this one's array before: those at this barrier first, and
+ * of one barrier the newest first. */
 static void tell_contributors(const Barrier *b) {
     const Thread *told[4];
     int count = 0;

@@ -1,8 +1,8 @@
-/* sums.c - which k the sums of C have got: for a result that has been found to be wrong. A kernel may add a k twice on
- * purpose (an emulation), or leave some to another CTA (split K): nothing is reported of a result that is right.
+/* sums.c - which steps of k the sums of C contain, for a report on a wrong result. If the result is correct, nothing is
+ * reported, because a kernel may add a k twice on purpose (an emulation), or leave some to another CTA (split K).
  *
- * A sum is known by the rows of A and of B that its products begin with, and is that of all products of these rows in
- * the launches of a set. */
+ * A sum is identified by the rows of A and of B with which its products begin. It has all products of these rows in the
+ * launches of a set. */
 #include "results.h"
 
 #include <math.h>

@@ -137,7 +137,7 @@ ON(tmem, TMEM_ACCESS) {
     MISUSE_IF(tmem_lane(e->taddr) != first, RULE_TMEM_ADDRESS, e->site, 1,
               "%s from lane %d: warp %d reaches lanes %d to %d, all of them", access_name[kind], tmem_lane(e->taddr),
               w->id, first, first + WARP_SIZE - 1);
-    /* The wrapper makes several instructions of other multiples of 8. */
+    /* The wrapper splits any other multiple of 8 into several instructions. */
     const int is_one = n > 0 && (n & (n - 1)) == 0 && n <= 128;
     MISUSE_IF(!is_one && (n < 1 || n % 8 != 0), RULE_TMEM_ADDRESS, e->site, 1,
               "%s of %d columns: accepted are powers of two up to 128, and multiples of 8", access_name[kind], n);

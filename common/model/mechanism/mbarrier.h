@@ -54,7 +54,7 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
  * if mbarrier_init() counts it, else the phase expects one more. They are done. */
 void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, int counts, Site site);
 void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group);
-/* Bytes of a copy have landed: of what, at p. */
+/* Bytes of a copy have landed at p; `what` names the copy. */
 void mbarrier_land(Barrier *b, uint32_t bytes, const char *what, const void *p);
 
 #endif

@@ -9,7 +9,7 @@
  * compare that string with the name of the shuffles. */
 #define WARP_SHUFFLE "shfl.sync"
 
-/* The warp at an instruction, or a part of it at one with a mask of its own, while others are elsewhere. */
+/* The lanes of a warp that execute an instruction together: all, or those of a mask, while the others are elsewhere. */
 typedef struct {
     const char *instruction;
     Site site;

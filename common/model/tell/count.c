@@ -18,7 +18,7 @@ typedef struct {
     uint8_t size[WARP_SIZE];
 } Group;
 
-/* What a warp's lanes have accessed at a site since it was together: the n-th accesses of the lanes are group n. */
+/* What the lanes have accessed at a site since the warp last converged: the n-th accesses of the lanes are group n. */
 typedef struct {
     Site site;
     ModelCount how; /* the first of the counts that it adds to; COPIES, COPY_BYTES: the sides of a cp.async */
@@ -147,7 +147,7 @@ static WarpCount *count_of(const Warp *w) {
     return *c;
 }
 
-/* Beyond SITES places they share one. */
+/* The entry of this site. When SITES entries are in use, all further sites share one. */
 static SiteUse *use_of(WarpCount *c, Site site, ModelCount how) {
     unsigned i = (site + (unsigned)how) * 2654435761u >> 16;
     SiteUse *use = &c->use[i % (2 * SITES)];

@@ -252,7 +252,7 @@ static size_t depth_of(const Thread *t, const float *d) {
     return (size_t)(t->fiber.stack + FIBER_STACK_BYTES - stack_shift(t->id) - (const uint8_t *)d);
 }
 
-/* The thread has these accumulators. */
+/* Notes where the thread's accumulators are on its stack. */
 static void measure(const Thread *t, const float *d, int count) {
     size_t low = depth_of(t, d), high = low - (size_t)count * sizeof *d;
     if (seen->a_at == NULL && seen->thread < 0) { /* otherwise they are given */
@@ -273,7 +273,7 @@ static void look(const Thread *t, const float *d, int v, float *value, int tile)
     *value = seen->mark == 0 ? *value : is_mine ? seen->mark : 1;
 }
 
-/* In the CTA whose products are traced, or one of whose accumulators is looked at. */
+/* Of the CTA whose products are traced, or which has the accumulator that is observed. */
 static struct {
     uint32_t launch;
     /* By warp, of A and of B: lane 0's register that an ldmatrix has filled with the traced element; NULL: none. */
@@ -297,8 +297,8 @@ static int is_watched(const Cta *cta) {
 
 static int holds(const void *p, uint16_t value) { return memcmp(p, &value, sizeof value) == 0; }
 
-/* Are these the operands of the product? Where a kernel has copies of an edge row in the rows after it, that row is the
- * first of them in shared memory. */
+/* Are these the operands of the product? If a kernel has copies of an edge row in the rows after it, the row itself is
+ * the first in shared memory. */
 static int takes(const OperandFact *a, const OperandFact *b) {
     const int first =
         !seen->operand_a.found || (a->offset <= seen->operand_a.offset && b->offset <= seen->operand_b.offset);
@@ -324,7 +324,7 @@ static void note_product(const Thread *t, const float *d, int v, int row, int co
 ON(observe, WARP_ACCESS) {
     for (int of = 0; of < 2 && e->access == ACCESS_LDMATRIX && !e->transposes && seen->a_at != NULL; of++) {
         for (int i = 0; i < WARP_SIZE * 8 && is_watched(w->cta); i++) {
-            const int lane = i / 8, x = i % 8; /* who gives the row's address, and which half it is */
+            const int lane = i / 8, x = i % 8; /* the lane that supplies the row's address; the element of the row */
             const uint16_t *p = (const uint16_t *)e->rows[lane] + x;
             const uint32_t **r = &watch.got[w->id][of].r, offset = shared_offset(w->cta, p);
             OperandFact *operand = &watch.got[w->id][of].operand;
@@ -340,7 +340,7 @@ ON(observe, WARP_ACCESS) {
     }
 }
 
-/* What the warp has got of an operand, found if that is in these registers, by lane. */
+/* What the warp has loaded of an operand; `found` if it is in these registers, which are given for each lane. */
 static OperandFact operand_in(const Warp *w, int of, const uint32_t *const *r, int registers, uint16_t value) {
     OperandFact operand = watch.got[w->id][of].operand;
     const uintptr_t at = ((uintptr_t)watch.got[w->id][of].r - (uintptr_t)r[0]) / sizeof **r;
@@ -378,7 +378,7 @@ ON(observe, WGMMA_ISSUED) {
     NOTE(seen->product, seen->products, FACT_PRODUCTS, fact, offsetof(ProductFact, type));
 }
 
-/* The traced element in this row of an operand, by its descriptor, if it is there. */
+/* The traced element, if the descriptor finds it in this row of the operand. */
 static OperandFact operand_at(const Cta *cta, uint64_t bits, int mn_major, int row, uint16_t value) {
     const WgmmaDescriptor descriptor = wgmma_descriptor_decode(bits);
     OperandFact operand = {.found = 0};
