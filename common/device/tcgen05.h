@@ -24,15 +24,15 @@
 #include "tma.h"
 #include "wgmma_widths.h"
 
-/* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n a multiple of 16, for m
- * = 64 of 8, up to 256. a_major, b_major: 1 if m, or n, is contiguous in memory. PTX 9.7.16.4.2, as the next. */
+/* Operands of kind f16: f16 is 0, bf16 is 1; D is fp32. m is 64 or 128, of a pair 128 or 256; n is a multiple of 16,
+ * or of 8 if m = 64, up to 256. a_major, b_major: 1 if m, or n, is contiguous in memory. PTX 9.7.16.4.2. */
 HOST_DEVICE uint32_t tcgen05_shape_f16(int is_bf16, int m, int n, int a_major, int b_major) {
     return 1u << 4 | (uint32_t)is_bf16 << 7 | (uint32_t)is_bf16 << 10 | (uint32_t)a_major << 15 |
            (uint32_t)b_major << 16 | (uint32_t)(n / 8) << 17 | (uint32_t)(m / 16) << 24;
 }
-/* Of a kind with scales, K-major, m = 128 or, of a pair, 256: a and b are, of mxf8f6f4, 0 for e4m3 and 1 for e5m2, of
- * mxf4nvf4 1, e2m1. Scales are ue8m0, or ue4m3 of mxf4nvf4. Those of a k-step begin at byte a_scale, and b_scale, of
- * their columns: 0 to 3; 0 of mxf4nvf4, which takes four. */
+/* K-major operands of a kind with scales; m is 128, of a pair 256. a and b: for mxf8f6f4 0 is e4m3 and 1 is e5m2, for
+ * mxf4nvf4 1 is e2m1. Scales are ue8m0, or ue4m3 for mxf4nvf4. Those of a k-step begin at byte a_scale, or b_scale, of
+ * their columns: 0 to 3 for mxf8f6f4, and 0 for mxf4nvf4, which takes four. PTX 9.7.16.4.2. */
 HOST_DEVICE uint32_t tcgen05_shape_scaled(int a, int b, int scale_is_ue8m0, int m, int n, int a_scale, int b_scale) {
     return (uint32_t)b_scale << 4 | (uint32_t)a << 7 | (uint32_t)b << 10 | (uint32_t)(n / 8) << 17 |
            (uint32_t)scale_is_ue8m0 << 23 | (uint32_t)(m / 128) << 27 | (uint32_t)a_scale << 29;
@@ -116,10 +116,10 @@ DEVICE void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, 
 DEVICE void tcgen05_mma_f16_pair(uint32_t d, uint64_t a, uint64_t b, uint32_t shape, int accumulate) {
     TCGEN05_MMA("2", "f16", "", );
 }
-/* tcgen05_mma_f16() of 8 or 4 bits, each element multiplied by its scale first; `shape` of tcgen05_shape_scaled(). k is
- * 32 of TCGEN05_MXF8F6F4, 64 of _MXF4NVF4, which has two e2m1 to a byte. Scales are in tensor memory: those of row m of
- * A, or of B, in column m / 32 of lane m % 32 of each quarter, as tcgen05_cp() copies them. Each CTA of a pair has the
- * scales of its rows of A, and of all of B. PTX 9.7.16.10.7. */
+/* tcgen05_mma_f16() for elements of 8 or 4 bits, each multiplied by its scale first; tcgen05_shape_scaled() makes
+ * `shape`. k is 32 for TCGEN05_MXF8F6F4 and 64 for _MXF4NVF4, which has two e2m1 to a byte. The scales of row m of A,
+ * or of B, are in tensor memory, in column m / 32 of lane m % 32 of each quarter, where tcgen05_cp() puts them. Each
+ * CTA of a pair has the scales of its rows of A, and of all of B. PTX 9.7.16.10.7. */
 DEVICE void tcgen05_mma_scaled(const int kind, const int pair, uint32_t d, uint64_t a, uint64_t b, uint32_t shape,
                                uint32_t a_scales, uint32_t b_scales, int accumulate) {
     if (kind == TCGEN05_MXF8F6F4) {

@@ -24,7 +24,7 @@ GemmStatus cublas_launch(void *cublas_run);
 void *open_cuda_library(const char *name, char *why, size_t why_size);
 
 /* A function of a library, and the address of the pointer to it. find_functions() sets the pointers, to NULL where the
- * library lacks the function, and returns whether it has all of them; without a library, NULL, it has none. */
+ * library lacks the function, and returns whether it has all of them. If the library is NULL, none is found. */
 typedef struct {
     const char *name;
     void *pointer;

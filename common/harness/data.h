@@ -69,9 +69,9 @@ HOST_DEVICE bf16 round_to_bf16(double value) {
     return (bf16)(sign | ((bits >> 45) - ((uint64_t)(1023 - 127) << 7))); /* from double's exponent bias to bf16's */
 }
 
-/* Number `index` of a stream of random numbers, and what is made of it: an integer from `least` to `most`; or a number
- * of mean 0 and variance 1, up to 6 in size. That is a sum of twelve uniform numbers: in 16-bit integers it is exact,
- * which the logarithm of Box and Muller would not be on two machines. */
+/* draw_of() returns number `index` of a stream of random numbers, draw_between() an integer from `least` to `most`, and
+ * draw_normal() a number of mean 0 and variance 1, up to 6 in size. The last is a sum of twelve uniform numbers. In
+ * 16-bit integers this sum is exact; the logarithm of Box and Muller could differ between two machines. */
 #define GOLDEN 0x9e3779b97f4a7c15u
 HOST_DEVICE uint64_t draw_of(uint64_t stream, uint64_t index) { return mix64(stream + (index + 1) * GOLDEN); }
 

@@ -76,7 +76,7 @@ static GemmStatus open_problem(Explanation *e, const DeviceInfo *device, Shape s
     GEMM_TRY(e->run.prepared.data ? run_prepare(&e->run) : GEMM_OK);
     e->gemm = e->run.gemm;
     e->a = e->problem.a.data;
-    e->b = kind_record(shape.kind)->has_experts ? NULL : e->problem.b.data; /* rows of packed weights cannot be told */
+    e->b = kind_record(shape.kind)->has_experts ? NULL : e->problem.b.data; /* rows of packed weights are not traced */
     return GEMM_OK;
 }
 
@@ -185,7 +185,7 @@ static GemmStatus trace(Explanation *e, ElementPath *path) {
     return status;
 }
 
-/* A run in which that accumulator of the CTA's is marked: the mark has to arrive in C. */
+/* Runs the cluster with a mark in the accumulator that was found, and checks that the mark arrives in C. */
 static GemmStatus check_mark(Explanation *e, ElementPath *path) {
     static ModelObserver kept;
     kept = *e->seen;

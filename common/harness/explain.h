@@ -34,8 +34,8 @@ typedef struct {
                                 where the rest says; what this accumulator holds arrives in C[row][column] */
 } ElementPath;
 
-/* `device`: SMs and shared memory. Allocates, and records the launch, of several kernels the last one's. Prints what
- * fails. */
+/* Allocates, and records the launch; if there are several kernels, that of the last one. Prints what fails. `device`
+ * says how many SMs and how much shared memory there are. */
 GemmStatus explain_open(Explanation *e, const Chapter *chapter, const DeviceInfo *device, Shape shape, Tuning tuning);
 void explain_close(Explanation *e);
 

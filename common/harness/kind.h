@@ -65,7 +65,7 @@ HOST_DEVICE uint32_t float_bits(float value) {
     return bits;
 }
 
-/* An operand's stream of random numbers: no other operand's. */
+/* The stream of random numbers of an operand: no other operand has the same. */
 HOST_DEVICE uint64_t stream_of(uint64_t seed, OperandId id) {
     return mix64(mix64(seed + GOLDEN) + (uint64_t)id * GOLDEN);
 }
@@ -224,8 +224,9 @@ HOST_DEVICE void reference_end(const ReferencePart *p, int row, int column, doub
  *
  * How tight that is: at K = 8192 with normal data sum|a||b| is 5200 and eps allows 0.24, next to the 2^-8 |ref| of the
  * last rounding (0.28 on average). A k-tile of 64 left out moves an element by 8 (standard deviation), a k16 step by 4,
- * one product by 1: that makes 95 %, 90 % and 44 % of the elements wrong, and one wrong element is enough. What a right
- * kernel uses of the allowance is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002 for FMAs. */
+ * one product by 1: that makes 95 %, 90 % and 44 % of the elements wrong, and one wrong element is enough. The share
+ * of the allowance that a correct kernel uses is in Tally.worst: in simulation 0.01 for k16 steps that truncate, 0.002
+ * for FMAs. */
 HOST_DEVICE double accumulation_eps(int k) {
     double roundings = 16 + 4 * sqrt((double)k);
     return 0x1p-23 * (k < roundings ? k : roundings);

@@ -1,5 +1,5 @@
-/* example - libgemm09 in a C program: a product by the formula's choice, compared with a sum in fp64; then by a plan,
- * which is measured once and kept in a file.
+/* example - libgemm09 in a C program: computes a product with the kernel that the formula chooses, and compares it with
+ * a sum in fp64; then computes it by a plan, which is measured once and kept in a file.
  *
  * Run           make library, then build/release/library/example [FILE]
  *               FILE: plans are loaded from it, and saved to it

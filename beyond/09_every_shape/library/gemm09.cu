@@ -136,7 +136,7 @@ static int problem_fits(const Gemm09Problem *p) {
 
 static int handle_fits(const Gemm09 *handle) { return is_given("handle", handle, "what gemm09_create() has made"); }
 
-/* The handle is for the current device. A stream of another one the launch refuses. */
+/* The handle must be for the current device. The launch itself refuses a stream of another device. */
 static Gemm09Status arguments_fit(const Gemm09 *handle, const Gemm09Problem *p) {
     int device;
     if (!problem_fits(p) || !handle_fits(handle)) {
