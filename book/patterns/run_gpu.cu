@@ -1,9 +1,9 @@
-/* run_gpu - the programs of this folder on a Hopper GPU, right and without each line, as a CSV on stdout. Called by
- * `make patterns-gpu`.
+/* run_gpu - runs the programs of this folder on a Hopper GPU, whole and without each of their lines, and writes a CSV
+ * to stdout. `make patterns-gpu` calls it.
  *
- *     run_gpu [LAUNCHES]   of each; the environment's COMMIT goes into the CSV
+ *     run_gpu [LAUNCHES]   launches of each program; the environment's COMMIT goes into the CSV
  *
- * Each runs in a child with a context of its own. An alarm ends a child that hangs. */
+ * Each program runs in a child with a context of its own. An alarm ends a child that hangs. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ enum {
     CTAS_PER_SM = 2,
     LAUNCHES = 10000,
     SETUP_S = 30, /* for the context */
-    LAUNCH_S = 3, /* a launch takes some microseconds */
+    LAUNCH_S = 3, /* a launch takes a few microseconds */
 };
 
 /* What a child has come to; the parent reads it. */

@@ -9,7 +9,7 @@ our ($threads, %role, $ctas, $ring, $rows, @barriers, @groups, @frames, $key, %a
 
 # Each tells first and then changes what there is: a frame that begins ends the previous frame as things were.
 
-# Where it happens, and who does it: for its fact.
+# The barrier and phase of an event, and the threads that cause it, as parts of its fact.
 sub of ($e) {
     return (map({ defined $e->{$_} ? ($_ => $e->{$_}) : () } qw(barrier phase)),
         threads => [ $e->{thread} // warp_threads($e->{warp}) ]);
@@ -132,7 +132,7 @@ sub readers ($stage) {
 
 $on{phase} = sub ($e) {
     my ($array) = $e->{barrier} =~ /^(\w+)/;
-    # It goes with the frame before, whatever that is.
+    # This fact belongs to the previous frame, whatever that shows.
     push @{ $frames[-1]{say} }, { f => 'complete', barrier => $e->{barrier}, phase => $e->{phase} - 1 };
     $key = undef;
     delete $come{ $e->{barrier} };

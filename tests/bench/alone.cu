@@ -1,5 +1,5 @@
-/* alone.cu - what the chip can do at best, as chapters of which the bench checks no result: one instruction on every
- * SM, again and again, without loads and without an epilogue, or a copy in the device's memory. */
+/* alone.cu - the most that the chip can do, as chapters whose results the bench does not check: one instruction on
+ * every SM, repeated without loads and without an epilogue, or a copy in the device's memory. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/mma_sync.h"

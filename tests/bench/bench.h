@@ -59,7 +59,7 @@ typedef struct {
     int rows;
 } Group;
 
-/* All of a call of the program, in memory that parent and children share. */
+/* The state of one call of the program, in memory that parent and children share. */
 typedef struct {
     const char *plan;    /* "ladder": tests/bench/plans/ladder; with a slash: a file */
     const char *only;    /* groups, separated by commas; NULL: all of the plan; so for the next */
@@ -72,7 +72,7 @@ typedef struct {
     Row row[MAX_ROWS];
     Group group[MAX_GROUPS];
     int rows, groups;
-    int of_kernels; /* the CSV has the columns of kernels, else those of variants */
+    int of_kernels; /* the CSV has the columns of kernels, otherwise those of variants */
 
     int started;  /* there are a device and a CSV */
     int at_group; /* under way */
@@ -96,7 +96,7 @@ typedef struct {
     int problems;
 } Child;
 
-/* A row that is ready to be launched. It stays where it is: what it launches points into it. */
+/* A row that is ready to be launched. A Runner must not move, because its launches have pointers into it. */
 typedef struct {
     Session *session;
     int row, place; /* in the plan, in its group */
@@ -112,20 +112,20 @@ typedef struct {
 
 static inline const Row *row_of(const Runner *runner) { return &runner->session->row[runner->row]; }
 
-/* A launch of this row is next; -1: no row's. Without another call for long SIGALRM ends the child. */
+/* Says that the next launch is of this row (-1: of none). If no other call follows for long, SIGALRM ends the child. */
 void under_way(Session *session, int row);
-/* Makes what a row launches. *state: NOT_RUN, or why it cannot be. */
+/* Prepares the launches of a row. *state: NOT_RUN, or why the row cannot run. */
 GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State *state);
 void close_runner(const Child *child, Runner *runner);
 void close_problems(Child *child);
 /* Starts one launch; `context` is a Runner. */
 GemmStatus launch_runner(void *context);
-/* One launch, and is its result right? What runs alone has none. */
+/* Launches once and checks the result, which what runs alone does not have. */
 GemmStatus check_once(Runner *runner, Tally *tally);
-/* From now on launches take copies of the weights in turns. It has been launched once. */
+/* From now on, launches take copies of the weights in turns. The runner must have been launched once. */
 GemmStatus copy_weights(const Child *child, Runner *runner);
 
-/* Times all groups from the one that is under way on. quiet: the device has been named. */
+/* Times all groups, beginning with the one that is under way. quiet: the device has been named. */
 GemmStatus measure_all(Session *session, int quiet);
 /* Says that a row has no figure and why: on stdout, in the CSV, in the session. */
 void strike(Session *session, int group, int place, State state);

@@ -25,7 +25,7 @@ sub others { my ($run) = @_; my %seen; return grep { !/^(?:\d|copy)/ && !$seen{$
 sub best_other { my ($run, $size) = @_; return (sort { $b <=> $a } grep { defined } map { median_at($run, $size, $_) } others($run))[0] }
 sub fp8_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 10), best_other($run, $_)) } @FP8) }
 
-# The newest run on so many GPUs.
+# The newest run on this number of GPUs.
 sub several ($card, $gpus) { return newest('several', $card, sub { $_[0]{gpu} =~ /^$gpus x / }) }
 
 # What a chapter of beyond/ came to, in one sentence without an end; dies where it is not measured.

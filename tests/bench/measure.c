@@ -9,7 +9,7 @@
 
 enum {
     PROPOSAL_ROUNDS = 2, /* samples of each cuBLASLt proposal, to find the best */
-    START_S = 120,       /* for the device: libraries may load slowly */
+    START_S = 120,       /* until the device is open: libraries may load slowly */
     REST_S = 5,          /* after sustained rows, which leave the chip warm */
     /* Launches without pauses, in batches: a second to warm up, and 8 seconds that count. */
     BATCH_MS = 50,
@@ -114,7 +114,7 @@ static void list_runner(Runner *runner, Contestant *contestant) {
     contestant->problem = runner->problem;
 }
 
-/* Chooses cuBLASLt's fastest proposal, or takes the first; wrong ones and those it cannot run are passed over. */
+/* Chooses cuBLASLt's fastest proposal, or takes the first. Skips those that are wrong and those that do not run. */
 static GemmStatus choose_proposal(Runner *runner, State *state) {
     static Contestant proposal;
     double best_ms = 0;

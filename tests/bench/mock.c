@@ -1,6 +1,6 @@
 /* mock.c - what the measuring program needs of a GPU, on the CPU, with a clock of its own: a launch takes as long as it
- * says, a pause no time at all. Data, reference and comparison are the model's. With chapters that are right, wrong,
- * hang or fail. For bench.t. */
+ * says, a pause no time at all. Data, reference and comparison are the model's. Its chapters are right or
+ * wrong, hang or fail. For bench.t. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #include <signal.h>

@@ -7,7 +7,7 @@ enum {
     SEED = 1,
     ALONE_SIZE = 256,      /* the problem whose A an instruction alone multiplies */
     COPIES_TO_ROWS = 1024, /* with this many rows, weights are a small part of the time */
-    PATIENCE_S = 30,       /* nothing moves for so long: it hangs */
+    PATIENCE_S = 30,       /* without a call of under_way() for so long, a row hangs */
 };
 
 static const size_t read_in_turns = (size_t)190 << 20; /* three times the L2 of an H200, which is the larger */

@@ -21,8 +21,8 @@
 typedef struct Case Case;
 struct Case {
     const char *name;
-    /* What must be reported, with "^" first, with "?" in some schedules; NULL: nothing, and right numbers;
-     * "# REASON": skipped. */
+    /* The rule that must be reported: after "^" first, after "?" in some schedules only. NULL: no report, and right
+     * numbers. "# REASON": the case is skipped. */
     const char *rule;
     int (*run)(const Case *c); /* 0: right numbers, 1: wrong ones, else the status of the launch */
     int bug;

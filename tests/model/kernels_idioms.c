@@ -1,5 +1,5 @@
-/* kernels_idioms.c - rings and turns as other projects write them, all right, each of them in several shapes. A
- * producer warp fills stages with numbers of a vector, consumer warps add them up.
+/* kernels_idioms.c - rings and turns as other projects write them, all correct, each in several shapes. A producer
+ * warp fills stages with numbers of a vector, and consumer warps add them up.
  *
  * A program is a line of a table: who fills a stage and how, how threads wait and how they release, what keeps the
  * parity. CUTLASS: a state of index and phase, one arrival for each consumer warp or thread, a peek before the wait.

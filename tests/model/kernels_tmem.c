@@ -1,6 +1,6 @@
-/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two one after the other,
- * by a CTA or a pair; four warps take out its accumulator. Types are bf16, fp16 or those with scales; or there is no
- * product, but a copy. */
+/* kernels_tmem.c - tensor memory: one product of four k-steps, whose rows are 128 bytes, or two products one after the
+ * other, by a CTA or a pair; four warps load the accumulator. Types are bf16, fp16 or those with scales. Some cases
+ * have a copy instead of a product. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/cluster.h"
@@ -31,8 +31,8 @@ typedef struct {
     int pair;
     Tcgen05Kind kind;
     MatrixType a, b;
-    /* Of wrong ones: bits of the instruction descriptor that are others, of all products and of the third; what is
-     * added to addresses and to A's descriptor; the columns of the loads; CTAs whose barriers the commit tells. */
+    /* For faulty kernels: bits of the instruction descriptor to flip, in all products and in the third; what is added
+     * to addresses and to A's descriptor; the columns of the loads; CTAs at whose barriers the commit arrives. */
     uint32_t shape, third, at_d, at_scales, at_load;
     uint64_t rows;
     int num, told;

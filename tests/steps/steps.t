@@ -207,8 +207,8 @@ is(scalar @links, 1 + @small + grep({ !/^variant_/ } @runs), 'index.html: a link
 SKIP: {
     skip 'chromium is not installed: the pages are not opened in a browser', 1 if !$CHROMIUM;
 
-    # It goes through all frames by the key, where it shall, then does what Perl says, and writes down what it sees;
-    # then it opens the next page.
+    # The driver goes through all frames by the key, on pages that are to be walked through, then does what Perl says
+    # and writes down what it sees. Then it opens the next page.
     my $driver = <<'END';
 const number_of_page = Number(localStorage.getItem("page") || 0), [, walks, ways] = pages[number_of_page];
 const ask = (async () => {}).constructor;
@@ -247,8 +247,8 @@ window.addEventListener("load", () => setTimeout(async () => {
 }, 50));
 END
 
-    # What a reader may do on the page of these data, in the driver's JavaScript, and what that returns, or else the
-    # number of the frame that it leads to.
+    # What a reader may do on the page of these data, in the driver's JavaScript, and what that must return; if it
+    # returns nothing, the number of the frame to which it must lead.
     sub ways ($name) {
         my $last = $#{ $data{$name}{frames} };
         my @ways = (
@@ -268,7 +268,7 @@ END
         return @ways;
     }
 
-    # Of ways, those that led elsewhere, in words.
+    # The ways that led elsewhere, in words.
     sub other_ways ($seen, @ways) {
         return $seen->{error} if $seen->{error};
         return map { my ($way, undef, $to) = @$_; $seen->{ways}{$way} eq $to ? () : "$way: $seen->{ways}{$way}, not $to" } @ways;

@@ -92,8 +92,8 @@ sub judge_bug ($p) {
 }
 
 # A lab: the starting file differs from the chapter in gaps alone, and is as wrong as its `# verdict:` says: WRONG, or
-# the rule of the first report, or either. That it is wrong with each single gap, and so no stub is right, is for
-# tests/grade/bugs.
+# the rule of the first report, or either. tests/grade/bugs checks that the file is wrong with each single gap, so that
+# no stub is right.
 sub judge_lab ($p) {
     has_one($p, qw(verdict run));
     fail(1, "its `# verdict:` is a hang, which a GPU does not report") if value($p, 'verdict') =~ /LOCK|ENDLESS/;
@@ -215,9 +215,10 @@ sub right_at ($p, @sizes) {
     }
 }
 
-# An exercise: right over sizes, `# run:` and `# also:`, and the output of its command matches what it says. A formula
-# of its own is an option of the problem that the chapter refuses, as --window. The sizes: one element; an edge in every
-# direction; more k-tiles than stages; more tiles than SMs of the model.
+# judge_exercise(PATCH): fails unless the result is right at all sizes and with `# run:` and `# also:`, and the output
+# of the command is what the header says. A formula of its own is an option of the problem that the chapter refuses,
+# such as --window. The sizes: one element; an edge in every direction; more k-tiles than stages; more tiles than the
+# model's SMs.
 my @EXERCISE_SIZES = ('--m 1 --n 1 --k 1', '--m 100 --n 130 --k 70', '--m 129 --n 136 --k 330', '--m 260 --n 390 --k 66');
 sub judge_exercise ($p) {
     has_one($p, qw(run show));

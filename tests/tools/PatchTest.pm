@@ -16,8 +16,8 @@ delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)}; # what make says to a sub-make woul
 sub said { return Patches::output($_[0]) }
 sub tool { return said("tests/tools/patches $_[0]") }
 
-# looked_at(KIND): those that are judged. With TIER=long all; else every so many, from another one at each commit
-# (tests/run), which TURN=n chooses. They stand by chapter, so that most chapters are among them.
+# looked_at(KIND): the patches that are judged: all with TIER=long, otherwise one in EACH, of which TURN=n chooses the
+# first; tests/run sets another TURN at each commit. The list is in the order of chapters, so most of them take part.
 my $turn = $ENV{TURN} // 0;
 my %EACH = (bugs => 10, exercises => 7, experiments => 7, labs => 3);
 sub looked_at ($kind) {

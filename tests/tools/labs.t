@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Does each lab put a file before a learner that compiles, is wrong, and differs from the chapter in its gaps alone? And
-# would this test notice if not? That it is wrong with every single gap, tests/grade/bugs shows.
+# would this test notice if not? tests/grade/bugs shows that it is wrong with every single gap.
 use strict;
 use warnings;
 use Cwd 'getcwd';

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# Does a run without options do what --help promises, and reach each line of the kernels, as gcov counts them? Of all
-# chapters with TIER=long; else of one, another at each commit (tests/run); TURN=n: that one.
+# Does a run without options do what --help promises, and reach each line of the kernels, as gcov counts them? With
+# TIER=long this tests all chapters, otherwise one, which TURN=n chooses; tests/run sets another TURN at each commit.
 use strict;
 use warnings;
 use lib 'tests/tools';

@@ -1,6 +1,6 @@
-/* The kinds of problem: e4m3 by its bits; operands that are what kind.h says; and a tolerance that a right result
- * passes, with the sums of 14 bits that tensor cores make of e4m3, and a wrong one does not. The reference itself:
- * backend_checks.h. */
+/* The kinds of problem: e4m3 by its bits; operands that are what kind.h says; and a tolerance that a correct result
+ * passes, also with the sums of 14 bits that tensor cores make of e4m3, and a wrong one does not. backend_checks.h
+ * tests the reference itself. */
 #include "host_backend.h"
 
 #include "model/data/element.h"

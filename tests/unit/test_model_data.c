@@ -260,8 +260,8 @@ static int is_scales(int rows, uint64_t *sum) {
     return tcgen05_scale_columns(rows) * 32 == rows;
 }
 
-/* Do our functions say what the line does, with these bits of its last number the other way? Kind 2 is mxf8f6f4; of 3,
- * mxf4nvf4, the first type is that of scales. */
+/* Do our functions say what the line says, with these bits of its last number flipped? Kind 2 is mxf8f6f4. Kind 3 is
+ * mxf4nvf4, whose first type is that of the scales. */
 static int as_cute(const char *line, uint64_t flipped) {
     uint64_t sum = 0xcbf29ce484222325, last = 0, bits;
     int a, b, c, d, e, same = 1;
@@ -297,7 +297,7 @@ static void test_tcgen05(void) {
     ok(count > 60 && right == count, "%d of %d vectors from CuTe's headers are as our functions say", right, count);
     ok(noticed == count, "... and a bit of any that is another is noticed");
     is_hex(tcgen05_descriptor_k_major_128b(0), 0x4000404000010000, "a K-major tile with the 128-byte swizzle");
-    /* Beyond them: none with sums in f16, of tf32, of int8. */
+    /* Shapes that CuTe's vectors lack: with sums in f16, of tf32 and of int8, all of which are refused. */
     static const uint32_t others[] = {0x04100010, 0x04100000, 0x08200910, 0x082004a0};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         Tcgen05Shape s = tcgen05_shape(others[i], TCGEN05_F16, 0);
