@@ -76,8 +76,8 @@ static int run_children(Session *session) {
         if (WIFEXITED(status) && (!session->started || WEXITSTATUS(status) == GEMM_OK)) {
             return WEXITSTATUS(status);
         }
-        if (!session->started) {
-            fprintf(stderr, "bench: broken off before the first group\n");
+        if (!session->started || session->at_group == session->groups) {
+            fprintf(stderr, "bench: broken off %s group\n", session->started ? "after the last" : "before the first");
             return GEMM_DEVICE;
         }
         const Group *g = &session->group[session->at_group];

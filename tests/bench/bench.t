@@ -106,6 +106,12 @@ unlike(slurp('second.csv'), qr/first|third/, '... and nothing else is timed');
 $said = run("$scratch/plan --only first,third --kernels zeros,right --shapes 4,5x6x7 --csv $scratch/some.csv");
 is_deeply([ map { /,(\w+,\w+,\d+,\d+,\d+),.*TFLOP/ ? $1 : () } split /\n/, slurp('some.csv') ],
     [ map { my $row = $_; map { "$row,$_" } '4,4,4', '5,6,7' } 'first,right', 'third,zeros' ], '--kernels and --shapes');
+is(run("$scratch/plan --only third --kernels zeros --shapes " . join(',', (4) x 64) . ' --list'), "third, 4 x 4 x 4: zeros\n", 'a shape that is named again counts once');
+{
+    local $ENV{MOCK_BAD_END} = 1;
+    like(run("$scratch/plan --only second --csv $scratch/end.csv"), qr/^bench: broken off after the last group$/m, 'a child that dies when all is timed: said');
+    is($status, 3, '... with exit status 3, and no child comes after it');
+}
 is(run("$scratch/plan --only first --list"), <<'TEXT', '--list');
 first, 16 x 16 x 16: right, first element wrong, hangs, fails, crashes, turns wrong, missing (not built), refuses, larger
 first, 8 x 16 x 24: right, hangs
@@ -183,6 +189,8 @@ sub refused {
 }
 refused("$scratch/plan --only fourth", qr/--only: "fourth" is not in the plan/);
 refused("$scratch/plan --shapes 1x2", qr/--shapes: "1x2" is no shape/);
+refused("$scratch/plan --shapes 1234567890", qr/--shapes: "1234567890" is no shape/);
+refused("$scratch/plan --only second --csv /dev/full", qr{--csv: "/dev/full" cannot be written}) if -c '/dev/full';
 refused("$scratch/plan --rounds many", qr/--rounds: "many"/);
 refused("$scratch/plan --fast", qr/--fast: not accepted/);
 refused("$scratch/plan other", qr/"other": one plan is accepted/);
@@ -191,6 +199,7 @@ refused("$scratch/plan --only second --csv /no/file", qr{/no/file});
 my %bad = (
     "first | a | 02 |" => qr/:1: a line has five fields/,
     "first | a | 99 | | 16" => qr/:1: "99" is nothing that runs/,
+    "first | a | wg | | -" => qr/:1: "wg" is nothing that runs/,
     "first | a | 02 | --nonsense | 16" => qr/:1: --nonsense/,
     "ladder | a | 02 | | 16\nfirst | a | 02 | | 16" => qr/:2: groups of kernels and other groups/,
     "# nothing" => qr/has no row that is wanted/,

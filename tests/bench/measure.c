@@ -304,7 +304,7 @@ GemmStatus measure_all(Session *session, int quiet) {
     session->csv = session->csv ? session->csv : choose_csv(session);
     FILE *csv = open_csv(session);
     if (!csv || fclose(csv) != 0) {
-        return GEMM_USAGE;
+        return csv ? gemm_fails(NULL, GEMM_USAGE, "--csv: \"%s\" cannot be written", session->csv) : GEMM_USAGE;
     }
     for (session->started = 1; session->at_group < session->groups; session->at_group++) {
         GEMM_TRY(time_group(&child, session->at_group));

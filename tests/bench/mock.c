@@ -193,7 +193,11 @@ Cublas *cublas_open(Stream stream, char *why, size_t why_size) {
     snprintf(why, why_size, "the mock was told so");
     return getenv("MOCK_NO_CUBLAS") ? NULL : (Cublas *)&opened;
 }
-void cublas_close(Cublas *cublas) { (void)cublas; }
+void cublas_close(Cublas *cublas) {
+    if (cublas && getenv("MOCK_BAD_END")) {
+        abort();
+    }
+}
 int cublas_version(const Cublas *cublas) { return cublas ? 130000 : 0; }
 GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm, 4); }
 

@@ -53,10 +53,12 @@ const char *shape_text(const Shape *shape, char text[48]) {
 static int read_shape(const char *word, Shape *shape) {
     int end = -1;
     memset(shape, 0, sizeof *shape);
-    if (sscanf(word, "%9dx%9dx%9d%n", &shape->m, &shape->n, &shape->k, &end) == 1 && !strchr(word, 'x')) {
+    if (sscanf(word, "%9d%n", &shape->m, &end) == 1 && !word[end]) {
         shape->n = shape->k = shape->m;
-        end = (int)strspn(word, "0123456789");
+        return shape->m > 0;
     }
+    end = -1;
+    sscanf(word, "%9dx%9dx%9d%n", &shape->m, &shape->n, &shape->k, &end);
     return end == (int)strlen(word) && shape->m > 0 && shape->n > 0 && shape->k > 0;
 }
 
@@ -102,10 +104,11 @@ static int read_options(char *words, Row *row, char message[OPTIONS_MESSAGE_SIZE
  * known. */
 static int find_chapter(const char *name, Row *row) {
     const size_t length = strlen(name);
+    const int is_number = length == 2 && isdigit((unsigned char)*name);
     int found = 0;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const char *of = known[i].name;
-        int is_it = length == 2 ? !found && strncmp(of, name, 2) == 0 && !isdigit((unsigned char)of[3])
+        int is_it = is_number ? !found && strncmp(of, name, 2) == 0 && !isdigit((unsigned char)of[3])
                     : length == 4 && name[2] == '.' ? strncmp(of, name, 2) == 0 && of[3] == name[3] && of[4] == '_'
                                                     : strcmp(of, name) == 0;
         if (is_it) {
@@ -261,8 +264,11 @@ static int make_groups(Session *session) {
                 return 0;
             }
             session->groups += g == session->groups;
-            session->group[g].shape = row->shape[s];
-            session->group[g].row[session->group[g].rows++] = i;
+            Group *group = &session->group[g];
+            if (group->rows == 0 || group->row[group->rows - 1] != i) { /* its list may have a shape twice */
+                group->shape = row->shape[s];
+                group->row[group->rows++] = i;
+            }
         }
     }
     return 1;
