@@ -29,16 +29,17 @@ static int outputs_open(Output outputs[OUTPUTS]) {
 /* A file that could not be written whole, or was not written at all, is removed, unless it is no plain file, such as
  * /dev/null. */
 static GemmStatus outputs_close(Output outputs[OUTPUTS], GemmStatus status) {
+    const int is_drawn = status == GEMM_OK || status == GEMM_WRONG;
     for (int i = 0; i < OUTPUTS; i++) {
         struct stat is;
+        if (outputs[i].is_bad && !(outputs[i].file == stdout && ferror(stdout))) { /* that end_output() will say */
+            fprintf(stderr, "%s: \"%s\" could not be written\n", outputs[i].option,
+                    outputs[i].path ? outputs[i].path : "standard output");
+            status = status == GEMM_OK ? GEMM_USAGE : status;
+        }
         if (outputs[i].path && outputs[i].file) {
             fclose(outputs[i].file);
-            if (outputs[i].is_bad) {
-                fprintf(stderr, "%s: \"%s\" could not be written\n", outputs[i].option, outputs[i].path);
-                status = status == GEMM_OK ? GEMM_USAGE : status;
-            }
-            if ((outputs[i].is_bad || (status != GEMM_OK && status != GEMM_WRONG)) &&
-                lstat(outputs[i].path, &is) == 0 && S_ISREG(is.st_mode)) {
+            if ((outputs[i].is_bad || !is_drawn) && lstat(outputs[i].path, &is) == 0 && S_ISREG(is.st_mode)) {
                 remove(outputs[i].path);
             }
         }

@@ -102,5 +102,6 @@ my ($what, $fd, @of) = @ARGV;
 open my $out, '>&=', $fd or die "draw: file $fd: $!\n";
 my $drawn = eval { draw($what, $out, @of) };
 print STDERR $@ and exit 2 if !defined $drawn;
-exit(print({$out} $drawn) && close $out ? 0 : 3);
+my $is_printed = print {$out} $drawn;
+exit(close($out) && $is_printed ? 0 : 3);
 __END__

@@ -347,7 +347,7 @@ my $program = '07_warp_specialized/07_warp_specialized --on model';
 for ([qr{no/such/dir}, "--trace $work/no/such/dir/x.json"],
     [qr/--timeline-svg.*opened/, "--timeline-svg $work"],
     [qr/no events of CTA 77/, "--timeline=77"],
-    -c '/dev/full' ? [qr{/dev/full.*could not be written}, '--trace-events /dev/full'] : ()) {
+    -c '/dev/full' ? map { [qr{/dev/full.*could not be written}, "$_ /dev/full"] } qw(--trace-events --timeline-svg) : ()) {
     my ($said, $options) = @$_;
     my $out = `$program $options 2>&1 >/dev/null`;
     is($? >> 8, 2, "$options: exit status");
@@ -359,6 +359,10 @@ ok(!-e '/dev/full' || -c _, '/dev/full is still there');
     is(`$program --trace $work/left.json 2>&1 >$work/out`, "perl, which draws timelines, could not be run or failed\n", 'without perl: said');
     is($? >> 8, 3, '... with exit status 3');
 }
+# Two blocks of a file have space for what the program says itself, and not for the picture.
+is(`trap '' XFSZ; ulimit -f 2; $program --timeline --trace /dev/null 2>&1 >$work/out`, qq(--timeline: "standard output" could not be written\n),
+    'a terminal that takes no more: said');
+is($? >> 8, 2, '... with exit status 2');
 system "$program --timeline=77 --trace $work/left.json >$work/out 2>&1";
 ok(!-e "$work/left.json", 'a file that was not written is not left behind');
 is(`FROM=cpu B=$ENV{B} tests/timeline/picture 07_warp_specialized 2>&1`, "FROM=cpu: gpu, recorded or model is accepted\n",
