@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call) /* a CUDA call; an error ends the program */                                                  \
-    (void)((call) ? gemm_fails(NULL, GEMM_DEVICE, "%s failed: %s", #call, cudaGetErrorString(cudaGetLastError())) \
-                  : GEMM_OK)
+#define CHECK(call) check(call, #call) /* a CUDA call; an error ends the program */
+static void check(cudaError_t error, const char *call) {
+    if (error != cudaSuccess) {
+        (void)gemm_fails(NULL, GEMM_DEVICE, "%s failed: %s", call, cudaGetErrorString(error));
+    }
+}
 
 /* Small integers, -4 .. 4, or numbers that are roughly normal with variance 1. Sums of products of the integers are
  * exact in fp32, so that one missing or doubled product shows in C. The normal numbers are timed, because the clock
