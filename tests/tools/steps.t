@@ -54,6 +54,8 @@ like($said, qr/^Before: .*\nNow: .*\n\n--- \Q07_warp_specialized\E.*\n\+\+\+ \Q0
 unlike($said, qr/^[-+]#include "[^"]*gemm\.h"/m, '... and no line that differs by the way to common/ alone');
 ($said) = said('tests/tools/diff 08_persistent_pingpong/08_persistent_pingpong.cu 07_warp_specialized/07_warp_specialized.cu 2');
 is_deeply([ $said =~ /^Step (\d) of /mg ], [2], 'STEP=2: that one');
+like((said("PATH=/nowhere $^X tests/tools/diff 04_regfile_double_buffer/04_regfile_double_buffer.cu 03_cp_async_multistage/03_cp_async_multistage.cu 1 2>&1 >/dev/null"))[0],
+    qr/^git, which compares, could not be run or failed$/m, 'without git: said');
 ($said) = said('tests/tools/diff 04_regfile_double_buffer/04_regfile_double_buffer.cu 03_cp_async_multistage/03_cp_async_multistage.cu 1');
 my $new_text = Steps::text('04_regfile_double_buffer/steps/1_double_buffer.cu');
 is_deeply([ grep { index("\n$new_text", "\n$_\n") < 0 } $said =~ /^\+\+\+ .*?\n(.*)/ms ? $1 =~ /^[ +](.*)/mg : 'nothing' ], [],
