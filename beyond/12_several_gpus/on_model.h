@@ -156,7 +156,7 @@ static GemmStatus expect(const Problem *problem, Group *group) {
     memcpy(expected, problem->view.expected, elements * sizeof *expected);
     for (int r = 0; r < group->count; r++) {
         Problem *own = &group->rank[r].problem;
-        double *share = (double *)own->expected.data; /* of rank 0: where the sum is to be */
+        double *share = (double *)own->expected.data; /* rank 0's is where the sum will be */
         ReferencePart part = {.kind = KIND_BF16, .gemm = *g, .end_row = g->m, .eps = problem->view.eps};
         int first = rank_first(g->k, group->count, r, K_BY);
         part.gemm.k = rank_share(g->k, group->count, r, K_BY);

@@ -31,7 +31,7 @@ enum {
 
 /* ---- what goes wrong --------------------------------------------------------------------------------------------- */
 
-/* After an error of a library, whose words for it `text` returns. */
+/* Reports an error of a library; `text` returns the library's words for it. */
 static void try_call(int error, const char *call, const char *(*text)(int error)) {
     if (error != 0) {
         fprintf(stderr, "rank %d: %s failed: %s\n", group_rank, call, text(error));

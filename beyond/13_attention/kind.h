@@ -116,8 +116,8 @@ HOST_DEVICE void attention_barrier(void) {
 #endif
 }
 
-/* The reference of one head of one query, by `threads` threads of a CTA or by the host's one. weight: memory that these
- * threads share, [2][keys]: a weight for each key, and the size of its score. */
+/* The reference of one head of one query, by `threads` threads of a CTA or by the single thread of the host. weight is
+ * memory that these threads share, [2][keys]: a weight for each key, and the size of its score. */
 HOST_DEVICE void attention_row(const ReferencePart *part, int row, int head, int thread, int threads, double *weight,
                                double *expected, float *magnitude) {
     const Attention *a = attention_in(&part->operands);

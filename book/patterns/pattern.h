@@ -75,7 +75,7 @@ DEVICE int neighbour(void) { return (int)blockIdx.x ^ 1; }
         return launch_kernel(KERNEL(kernel), shape, p, stream, NULL);         \
     }
 
-#ifdef PATTERN_RUN /* of a name and a line: the function; in what runs all of them */
+#ifdef PATTERN_RUN /* the name of the function for a program and a line; programs that run all patterns define it */
 typedef struct {
     const char *name;
     int without;

@@ -1,8 +1,8 @@
 /* step.js - the viewer of the stepping pages: <div class="step" data-step="07_warp_specialized"></div>.
  *
  * A page's data is NAME.js next to this file: a call of steps_data(NAME, data), with frames that hold facts without language.
- * A frame of a run has what has changed since the frame before. step_words.js, which comes first, makes sentences of facts.
- * It needs nothing else, and opens from disk.
+ * A frame of a run has what has changed since the previous frame. step_words.js, which is loaded first, makes sentences of
+ * facts. The viewer needs nothing else, and its pages open from disk.
  *
  * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End; p: the next phase. */
 "use strict";
@@ -28,13 +28,13 @@
     element.append(...children.flat(9).filter((child) => child !== null && child !== undefined));
     return element;
   }
-  // A view for each CTA, which is told which one: undefined if there is no other.
+  // A view for each CTA, which gets the number of its CTA: undefined if there is only one.
   const each_cta = (data, view) => range(data.ctas).map((cta) => view(cta, data.ctas > 1 ? cta : undefined));
   const waiting = new Set(["sync", "wait", "products", "stores"]);
 
   // ---- a recorded run
 
-  // Fills of a ring have eight colours in turn, so that a lap differs from the one before.
+  // Fills of a ring have eight colours in turn, so that a lap differs from the previous lap.
   const in_colour = (data, state, i) => `f${((i % data.ring) % 4) + (state.stages[i].lap % 2 ? 4 : 0)}`;
 
   // The state at each frame: what the frame says has changed, the rest as before.

@@ -1,4 +1,4 @@
-/* step_words.js - the words of the stepping pages, in English or Chinese: by ?lang=zh, else by <html lang>. Before step.js. */
+/* step_words.js - the words of the stepping pages, in English or Chinese: by ?lang=zh, otherwise by <html lang>. Load it before step.js. */
 "use strict";
 window.step_words = (() => {
   const zh = (new URLSearchParams(location.search).get("lang") || document.documentElement.lang || "en").startsWith("zh");

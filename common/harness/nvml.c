@@ -72,7 +72,7 @@ Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
 void nvml_close(Nvml *nvml) {
     if (nvml) {
         nvml->shutdown();
-        free(nvml); /* the library stays, as libcublas does */
+        free(nvml); /* the library stays loaded, as libcublas does */
     }
 }
 

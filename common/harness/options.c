@@ -227,7 +227,7 @@ static void parse_element(const char *text, int element[3], char message[OPTIONS
     }
 }
 
-/* One option with its value; if that is not accepted, a message. */
+/* Takes one option with its value; writes a message if the value is not accepted. */
 static void take_option(const OptionRow *row, const char *value, Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     char name[32];
     void *at = (char *)options + row->at;
@@ -275,7 +275,7 @@ int options_trace(const Options *options) {
     return options->timeline || options->timeline_svg || options->trace || options->trace_events;
 }
 
-/* A message, if the combination makes no sense. */
+/* Writes a message if the combination makes no sense. */
 static void check_combination(const Options *options, char message[OPTIONS_MESSAGE_SIZE]) {
     const int traced = options_trace(options), timed = options->bench == CHOICE_YES, on_gpu = options->on == ON_GPU;
     const struct {

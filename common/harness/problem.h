@@ -30,7 +30,7 @@ typedef struct {
     Beyond beyond; /* what gemm.beyond points to, with what the chapter has prepared: a run stays where it was opened */
     const Problem *problem;
     Buffer workspace, prepared;
-    int prepared_for;         /* the problem's count of fills then */
+    int prepared_for;         /* the problem's count of fills when `prepared` was packed */
     const struct Devices *on; /* how it runs: on one device, or on the model by the chapter's own code on several */
     void *devices;            /* what that code keeps; NULL: one device */
 } ChapterRun;

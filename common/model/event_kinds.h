@@ -83,7 +83,7 @@ EVENT(MBARRIER_ARRIVE, thread, barrier, amount, what, scope) /* arrivals beyond 
 EVENT(MBARRIER_COPIES, thread, barrier, group) /* an arrival will follow when the thread's copies so far are done */
 EVENT(MBARRIER_COPIES_ARRIVE, thread, barrier, group)
 EVENT(MBARRIER_ANNOUNCED, thread, barrier, amount) /* after the bytes have been added to barrier->tx */
-/* After they have been subtracted. thread NULL: a copy's; what has been copied, and to where. */
+/* After the bytes have been subtracted. thread NULL: a copy has landed; what has been copied, and to where. */
 TOLD(MBARRIER_LANDED, "landed", barrier, thread, amount, what, p)
 EVENT(MBARRIER_LACKS_BYTES, barrier) /* all arrivals have come */
 EVENT(MBARRIER_COMPLETE, barrier)

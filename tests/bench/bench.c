@@ -84,7 +84,7 @@ static int run_children(Session *session) {
         int row = session->at_row;
         State state = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? HANG : ERROR;
         for (int place = 0; place < g->rows; place++) {
-            if (row < 0 || g->row[place] == row) { /* no row's: without memory, say */
+            if (row < 0 || g->row[place] == row) { /* -1: no row is at fault; for example, memory was short */
                 strike(session, session->at_group, place, state);
             }
         }

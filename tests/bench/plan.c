@@ -7,7 +7,7 @@
 /* ---- what is linked ---- */
 
 /* Chapters first, then steps ("08_2_ping_pong"), then the patches that plans name, each an experiment or an exercise,
- * then what runs alone, and peers. What is not linked is NULL: the program without patches is built in a minute. */
+ * then what runs alone, and peers. What is not linked is NULL: the program without patches builds within a minute. */
 #define EACH_CHAPTER(id) EACH(id, chapter_##id)
 #define EACH_STEP(id) EACH(id, chapter_##id)
 #define EACH_PATCH(id) EACH(id, experiment_##id) EACH(id, exercise_##id)
@@ -62,7 +62,7 @@ static int read_shape(const char *word, Shape *shape) {
     return end == (int)strlen(word) && shape->m > 0 && shape->n > 0 && shape->k > 0;
 }
 
-/* A list separated by blanks or commas; `from` says where it is. */
+/* Reads a list separated by blanks or commas; `from` says in messages where the list is. */
 static int read_shapes(const char *from, const char *list, Row *row, char message[OPTIONS_MESSAGE_SIZE]) {
     char copy[512];
     snprintf(copy, sizeof copy, "%s", list);

@@ -17,8 +17,7 @@
 #include "covered.h"
 #include "wgmma_types.h"
 
-/* complete_tx(bar, bytes): mbarrier.complete_tx.
- * delay_us(us): let the others go first. */
+/* complete_tx(bar, bytes) is mbarrier.complete_tx. delay_us(us) waits, so that other threads act first. */
 #ifdef GEMM_MODEL
 
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
@@ -682,7 +681,7 @@ typedef struct {
 typedef struct {
     uint16_t *out;    /* CASE_WORDS words */
     uint16_t *global; /* GLOBAL_WORDS words */
-    uint32_t *fault;  /* that the host can read */
+    uint32_t *fault;  /* what went wrong; the host can read it */
 } Machine;
 
 /* record.cu and replay.c have these; 0 or an error. machine_wait() gets what launch_kernel() returned;

@@ -53,7 +53,7 @@ RIGHT_IN(flags, RIGHT_FLAGS_CHAIN); /* another CTA adds to the flag between */
 WRONG_IN(flags, FLAGS_STORE_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_LOAD_RELAXED, GLOBAL_CONFLICT);
 WRONG_IN(flags, FLAGS_CHAIN_REPLACED, GLOBAL_CONFLICT); /* ... stores to it */
-PART_CASE(flags, FLAGS_5_TIMES, "?GLOBAL_CONFLICT");    /* asked so often, then read */
+PART_CASE(flags, FLAGS_5_TIMES, "?GLOBAL_CONFLICT");    /* five tests of the flag, then the read */
 PART_CASE(flags, FLAGS_TWICE_BY_CAS, "?GLOBAL_CONFLICT");
 /* all CTAs synchronise, again and again */
 RIGHT_IN(grid_barrier, RIGHT_GRID_BARRIER);

@@ -280,12 +280,12 @@ DEVICE void ballot(Shared *s, const Params *p) {
 /* No means "not yet", however often a thread asks (PTX 9.7.13.15.16). */
 
 /* Thread 32 writes and arrives; thread 0 asks, and reads. */
-RIGHT_IN(asks, RIGHT_WORKS_BETWEEN);   /* and sleeps longer and longer */
-RIGHT_IN(asks, RIGHT_ASKS_THEN_WAITS); /* so often, then waits */
+RIGHT_IN(asks, RIGHT_WORKS_BETWEEN);   /* with a sleep that gets longer */
+RIGHT_IN(asks, RIGHT_ASKS_THEN_WAITS); /* a number of tests, then a wait */
 WRONG_IN(asks, TWICE, RACE_RAW);
 WRONG_IN(asks, TRY_1000_TIMES, RACE_RAW);
 WRONG_IN(asks, PASSES_FRESH, UNINIT_SHARED);
-RIGHT_IN(asks, TELLS_COUNT); /* right numbers, but for the count: it depends on the schedule */
+RIGHT_IN(asks, TELLS_COUNT); /* all numbers are right but the count, which depends on the schedule */
 RIGHT_IN(asks, TELLS_IF_AT_ONCE);
 
 DEVICE int asks_often(MBarrier *bar, int most, int suspends) {
@@ -359,7 +359,7 @@ DEVICE void elects(Shared *s, const Params *p) {
     }
 }
 
-/* ---- what some schedules alone show ------------------------------------------------------------------------------ */
+/* ---- what only some schedules show ------------------------------------------------------------------------------- */
 
 #undef CASE_LIST
 #define CASE_LIST "schedule"
@@ -380,7 +380,7 @@ DEVICE void counts(Shared *s, const Params *p) {
     }
 }
 
-/* Two CTAs count: by a load and a store, or in two steps under a lock that is none. */
+/* Two CTAs count: by a load and a store, or under a lock that is taken in two steps and so excludes nobody. */
 DEVICE void adds(Shared *s, const Params *p) {
     if (threadIdx.x != 0) {
         return;

@@ -23,7 +23,7 @@ typedef struct {
 } Shared;
 
 typedef struct {
-    int copies; /* there is no product, but a copy to where D would be */
+    int copies; /* a copy to where D would be, instead of a product */
     int twice;  /* two products */
     int m;      /* 0: 128 */
     int upper;  /* D is in the other half of the lanes */
@@ -123,7 +123,7 @@ IN(SCALES_OVERWRITTEN, "RACE_WAR", MXF8); /* TIRx-kernels#7 */
 IN(SCALES_OVERWRITTEN_BY_STORE, "RACE_WAR", MXF8);
 IN(SCALES_OVERWRITTEN_BY_D, "RACE_WAR", MXF8); /* another product's accumulator, which was there before */
 IN(SCALES_COPIED_BY_OTHER_THREAD, "RACE_RAW", MXF8);
-IN(SCALES_NOT_WAITED_FOR, "RACE_RAW", MXF8); /* stored, as in the next */
+IN(SCALES_NOT_WAITED_FOR, "RACE_RAW", MXF8); /* stored scales, as in the next case */
 IN(SCALES_WITHOUT_FENCE_BEFORE, "TCGEN05_FENCE", MXF8);
 IN(SCALES_PAST_ALLOCATION, "TMEM_ADDRESS", MXF8, .at_scales = COLUMNS - AT_SCALES_A - 2);
 IN(SCALES_TWO_COLUMNS_OFF, "^PROVENANCE", NVF4, .at_scales = 2);
@@ -220,7 +220,7 @@ DEVICE int stores_scales(int bug) {
     return bug == RIGHT_SCALES_STORED || bug == SCALES_NOT_WAITED_FOR || bug == SCALES_WITHOUT_FENCE_BEFORE;
 }
 
-/* By each warp in its quarter. */
+/* Each warp stores the scales of its quarter. */
 DEVICE void store_scales(int bug, const Shared *s, uint32_t first) {
     uint32_t r[8];
     memset(r, 127, sizeof r);
@@ -271,7 +271,7 @@ DEVICE void multiply_step(const Params *p, Shared *s, uint32_t first, uint32_t d
     }
 }
 
-/* Its accumulator lies where scales of A do. */
+/* A product whose accumulator is at the columns of A's scales. */
 DEVICE void other_product(Shared *s, uint32_t first) {
     const uint64_t tile = tcgen05_descriptor(s->b);
     tcgen05_mma_f16(first + AT_SCALES_A, tile, tile, tcgen05_shape_f16(1, 64, 32, 0, 0), 0);
@@ -456,7 +456,7 @@ static float expected(const Params *p, int row, int n) {
     return sum;
 }
 
-/* 1: a lane does not have the copied row. */
+/* Returns 1 if a lane does not have the copied row. */
 static int check_copied(const Params *p, int rank, int lane, const uint32_t *c) {
     uint8_t line[ROW];
     put_row(line, p->mode.a, row_of_a(p, rank, 0, lane % TCGEN05_COPY_ROWS));

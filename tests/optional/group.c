@@ -1,5 +1,5 @@
-/* group.c - what the program of several GPUs does where its ranks do not agree, or one of them dies: without a GPU,
- * since both happen on the host. optional.t runs it.
+/* group.c - what the program of several GPUs does if its ranks do not agree, or if one of them dies. This needs no GPU,
+ * because both happen on the host. optional.t runs it.
  *
  *     group agrees | disagrees | dies | reaches
  *     group rule <LINES */
@@ -27,7 +27,8 @@ static cudaError_t open_offered(void **memory, cudaIpcMemHandle_t handle, unsign
     return group_rank == 1 && *(char *)&handle == 2 ? cudaErrorPeerAccessUnsupported : cudaSuccess;
 }
 
-/* Prints the way that the rule chooses for each line "GPUS M N K PATTERN ,WAY,WAY,": those that were measured. */
+/* Reads lines "GPUS M N K PATTERN ,WAY,WAY,", with the ways that were measured, and prints which way the rule chooses.
+ * */
 static int print_rule(void) {
     char name[24], measured[80];
     Gemm *g = &problem.gemm;

@@ -1,4 +1,4 @@
-# optional.mk - what needs a package that few machines have, compiled all the same; included by the Makefile at the top.
+# optional.mk - compiles what needs a package that few machines have; included by the Makefile at the top.
 #
 # optional.t: the programs of several GPUs against a stub of MPI, and PyTorch's callers against a mock of torch.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does what few machines can run say in a line what it lacks, once it is built? The programs of several GPUs, with a
-# stub of MPI, and with a real one where there is one; PyTorch's callers, on a mock of torch; and the peers' adapters,
-# where somebody has fetched their sources (tests/bench/peers/get).
+# Can programs that few machines can run be built, and do they say in a line what is missing? These are the programs of
+# several GPUs, with a stub of MPI, and with a real MPI if there is one; PyTorch's callers, on a mock of torch; and the
+# peers' adapters, if somebody has fetched their sources (tests/bench/peers/get).
 . tests/tools/tap.sh
 here=tests/optional
 scratch=$(mktemp -d) || exit 1
@@ -103,7 +103,8 @@ for file in $callers; do
 done
 python3 -c 'compile("def f(:", "x", "exec")' 2>/dev/null
 ok $(($? == 0)) "seen: what python3 cannot read"
-# with_torch TORCH FILE: what it says with this in place of PyTorch, of which it names more than a stub could list.
+# with_torch TORCH FILE: what FILE says with TORCH in place of PyTorch. A mock supplies the other names of PyTorch that
+# FILE uses.
 with_torch() {
     python3 -c "
 import runpy, sys

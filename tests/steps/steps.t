@@ -296,8 +296,8 @@ END
         return $in;
     }
 
-    # Opens pages, each with whether it is walked through, and ways, one after the other in one browser: {page => [what
-    # the driver has seen, errors on the console]}.
+    # Opens pages one after the other in one browser. For each page the caller says whether to walk through it, and
+    # which ways to try. Returns {page => [what the driver has seen, errors on the console]}.
     sub opened ($in, @pages) {
         my $at = "$scratch/$in";
         store("$at/driver.js", 'const pages = ' . encode_json([ map { my ($page, $walks, @ways) = @$_; [ $page, $walks, [ map { [ @$_[ 0, 1 ] ] } @ways ] ] } @pages ])
@@ -340,7 +340,7 @@ END
         [ 'each its keys' => 'press("ArrowRight", all[1]); press("ArrowRight", all[1]); press("ArrowRight", box); return frames() + location.hash', '1 2#parity=1' ],
         [ 'another hash' => 'location.hash = "#elsewhere"; await wait(20); return frames()', '1 2' ],
         [ 'its hash' => 'location.hash = "#parity=4"; await wait(20); return frames()', '4 2' ]);
-    # What dispatchEvent() gives is false if the page has kept the key from scrolling.
+    # dispatchEvent() returns false if the page has kept the key from scrolling.
     my @lesson = ([ keys => 'return [" ", "Home", "End", "ArrowLeft", "ArrowRight"].filter((key) => !press(key)).join() + frame() + location.hash', '0' ],
         [ focus => 'box.focus(); return document.activeElement === box', 'true' ],
         [ 'keys with the focus' => 'press("ArrowRight", document.activeElement); press("End", document.activeElement)', 5 ]);

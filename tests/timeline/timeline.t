@@ -115,8 +115,8 @@ sub event_faults {
     return join "\n", @faults;
 }
 
-# says_busy(NAME, FILE): the share of busy time below its picture is that of the drawn row; where it is a GPU's, FLOP
-# agree.
+# says_busy(NAME, FILE): the share of busy time below the picture is that of the drawn row; in a GPU's picture it agrees
+# with the FLOP.
 sub says_busy {
     my ($name, $file) = @_;
     my $text = runs("COLUMNS=400 $draw text $file", "$name: drawn in the terminal");

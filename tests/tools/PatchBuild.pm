@@ -42,7 +42,7 @@ sub link_model ($object, $main, $program) {
     must("$link $object $b/patches/$main $objects $libraries -o $program");
 }
 
-# link_gpu(DIRECTORY, OBJECT, TITLE, PROGRAM): from that object and model.o there a program for GPU and model.
+# link_gpu(DIRECTORY, OBJECT, TITLE, PROGRAM): links that object and model.o there to a program for GPU and model.
 sub link_gpu ($directory, $object, $title, $program) {
     my ($link, $objects, $libraries, $b) = map { from_make($_) } qw(GPU_LINK GPU_OBJECTS LIBS B);
     must("$link $directory/$object $directory/model.o $b/harness/main_$title.o $objects $libraries -o $directory/$program");
@@ -248,7 +248,7 @@ sub in_my ($chapter, $text, @beside) {
     return $text =~ s/^(#include ")([^"]+)/$1 . $from->($2)/gemr;
 }
 
-# rule(NAME): of one that the model reports: title and what a GPU does.
+# rule(NAME): the title of a rule of the model, and what a GPU does if it is broken.
 sub rule ($name) {
     (my $text = contents('common/model/rules.h')) =~ s/"\s+"//g; # a string in two parts
     return ($1, $2) if $text =~ /^RULE\(\Q$name\E,\s*"([^"]*)",\s*"([^"]*)"\)/m;

@@ -48,7 +48,7 @@ sub from_make {
 
 sub need_nvcc { fail(3, "$_[0]: " . from_make('NO_NVCC')) if from_make('NO_NVCC') }
 
-# wrapped(COLUMNS, TEXT): its words in lines.
+# wrapped(COLUMNS, TEXT): the text in lines of at most so many columns.
 sub wrapped ($columns, $text) {
     local ($Text::Wrap::columns, $Text::Wrap::unexpand, $Text::Wrap::huge) = ($columns + 1, 0, 'overflow');
     return Text::Wrap::wrap('', '', join ' ', split ' ', $text) . "\n";

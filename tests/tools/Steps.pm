@@ -54,7 +54,7 @@ sub code ($file) {
     return grep { $_ ne '' } map { s/\s+/ /gr =~ s/^ | $//gr } split /\n/, text($file) =~ s{/\*.*?\*/}{}gsr;
 }
 
-# added(BEFORE, FILE): how many lines of code the second has that the first has not.
+# added(BEFORE, FILE): how many lines of code FILE has that BEFORE does not have.
 sub added {
     my $scratch = tempdir(CLEANUP => 1);
     store("$scratch/$_", join '', map { "$_\n" } code($_[$_])) for 0, 1;

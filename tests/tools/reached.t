@@ -40,8 +40,8 @@ for my $chapter (Patches::is_long() ? @chapters : $chapters[ $turn % @chapters ]
     my ($said, $status, @lines) = unreached($chapter, '');
     is($status, 0, "$title is right without options");
     is(join("\n", @lines), '', '... which reach each line of its kernels');
-    # Each ring wraps twice: otherwise bugs of a refilled stage would not show. What the record of a chapter says shows
-    # here: its variants, and a problem of another kind, whose result may not be exact.
+    # Each ring wraps twice, because otherwise bugs of a refilled stage would not show. The output depends on the record
+    # of the chapter: on its variants, and on the kind of problem, whose result may not be exact.
     my $source = Patches::contents("$chapter/$title.cu");
     my $variants = $source =~ /\.variants = / ? qr/, (?:each of \d+ variants|\d+ of \d+ variants in turns)/ : qr//;
     my $size = -e "$chapter/build.mk" && Patches::contents("$chapter/build.mk") =~ /^MODEL_SIZE := (\d+)/m ? $1 : 512;

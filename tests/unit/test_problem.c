@@ -49,7 +49,7 @@ static size_t workspace_bytes(const Gemm *p) {
     return 100;
 }
 
-/* It packs an element of B. */
+/* The chapter packs one element of B. */
 static size_t packed_bytes(const Gemm *p) {
     (void)p;
     return sizeof(bf16);
