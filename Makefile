@@ -103,7 +103,7 @@ C_WARNINGS := -Wall -Wextra -Werror
 # -gdwarf-4: what common/model/place reads.
 C_BASE := -std=c11 -D_GNU_SOURCE -Icommon -pthread -gdwarf-4 $(C_WARNINGS) $(if $(DEBUG_BUILD),-DGEMM_DEBUG)
 C_BACKENDS := $(if $(HAVE_NVCC),,-DGEMM_NO_GPU)
-# The C compiler's option $(1), if it has that.
+# The option $(1), if the C compiler accepts it.
 cc_takes = $(shell $(CC) -Werror $(1) -x c -c - -o /dev/null </dev/null >/dev/null 2>&1 && echo $(1))
 # The model links its own __tsan_* functions and so sees every memory access of a chapter, but not those of a memset()
 # that the compiler makes of a loop: gcc and clang have different options against it. -Wno-psabi: gcc would remark that
@@ -319,7 +319,7 @@ $(foreach p,$(PROGRAMS),$(foreach h,$(call hellos,$(p)),$(eval $(call hello_rule
 $(B)/harness/hello_main.o: common/harness/hello.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,$(C_BACKENDS))
 
-# What STEP chooses of a chapter; a target that says why, if there is no such step.
+# The step of a chapter that STEP chooses, or the chapter itself; without such a step a target that says so and fails.
 chosen = $(if $(STEP),$(or $(call step_of,$(call number,$(1)),$(STEP)),no-step-of-$(call number,$(1))),$(1))
 previous :=
 # What diff-NN compares with.

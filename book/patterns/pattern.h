@@ -20,9 +20,9 @@
 enum { LANES = 32, ROUNDS = 8, ITEMS = ROUNDS * LANES, THREADS = 2 * LANES };
 
 typedef struct {
-    const int *in; /* `ctas` times ITEMS, other ones in each launch */
-    int *out;      /* is to be the same; -1 when the launch begins */
-    int *between;  /* as large; has what the last launch left there */
+    const int *in; /* `ctas` times ITEMS, different numbers in each launch */
+    int *out;      /* must become equal to `in`; -1 when the launch begins */
+    int *between;  /* as large; has what the previous launch left there */
     int *words;    /* one for each CTA, 0 when the launch begins */
     int ctas;      /* even, and all on the SMs at once */
 } Params;
@@ -33,7 +33,7 @@ typedef struct {
     MBarrier full, empty, copied, stored;
 } PatternShared;
 
-/* A line that can be taken out, and what then stands elsewhere. */
+/* LINE is a line that a build can leave out; INSTEAD is what that build has in another place. */
 #define LINE(number, ...)          \
     do {                           \
         if (WITHOUT != (number)) { \

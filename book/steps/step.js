@@ -1,8 +1,8 @@
 /* step.js - the viewer of the stepping pages: <div class="step" data-step="07_warp_specialized"></div>.
  *
  * A page's data is NAME.js next to this file: a call of steps_data(NAME, data), with frames that hold facts without language.
- * A frame of a run has what has changed since the previous frame. step_words.js, which is loaded first, makes sentences of
- * facts. The viewer needs nothing else, and its pages open from disk.
+ * A frame of a run has what has changed since the previous frame. step_words.js, which is loaded first, makes sentences
+ * of facts. The viewer needs nothing else, and its pages open from disk.
  *
  * Position: #frame=12, or #NAME=12 where a page has several viewers. Keys: left, right, Home, End; p: the next phase. */
 "use strict";

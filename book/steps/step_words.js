@@ -1,4 +1,5 @@
-/* step_words.js - the words of the stepping pages, in English or Chinese: by ?lang=zh, otherwise by <html lang>. Load it before step.js. */
+/* step_words.js - the words of the stepping pages, in English or Chinese: by ?lang=zh, otherwise by <html lang>. Load
+ * it before step.js. */
 "use strict";
 window.step_words = (() => {
   const zh = (new URLSearchParams(location.search).get("lang") || document.documentElement.lang || "en").startsWith("zh");

@@ -27,8 +27,7 @@ static cudaError_t open_offered(void **memory, cudaIpcMemHandle_t handle, unsign
     return group_rank == 1 && *(char *)&handle == 2 ? cudaErrorPeerAccessUnsupported : cudaSuccess;
 }
 
-/* Reads lines "GPUS M N K PATTERN ,WAY,WAY,", with the ways that were measured, and prints which way the rule chooses.
- * */
+/* Reads lines "GPUS M N K PATTERN ,WAY,WAY,", whose ways were measured, and prints the way that the rule chooses. */
 static int print_rule(void) {
     char name[24], measured[80];
     Gemm *g = &problem.gemm;

@@ -33,7 +33,7 @@ $(LIBRARY)/lib%.a: $(LIBRARY)/%.o
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(OBJCOPY) --localize-hidden $< $(@D)/$*_static.o && $(AR) rc $@ $(@D)/$*_static.o
 
-# A C program that calls one of them: its object, $(1): flags; and the program, $(1): the library.
+# c_example compiles a C program that calls a library; $(1) is its flags. linked_example links it with the library $(1).
 define c_example
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
