@@ -169,6 +169,13 @@ Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,,1.0,13.0,1
 Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,,1.0,13.0,13.0.0
 TEXT
 
+{
+    local $ENV{MOCK_SMALL} = 1;
+    store('packed', "w4a8 | first | 13 | | 16x24x256\nw4a8 | second | 13 | |\n");
+    like(run("$scratch/packed --rounds 1 --csv $scratch/packed.csv"), qr/without a figure: second \(w4a8, 16 x 24 x 256: error\)$/m, 'a row for which memory is missing is struck out, and no other');
+    like(slurp('packed.csv'), qr/,first,9\.83e-05,/, '... which has its figure');
+}
+
 store('other.csv', "gpu,date\n");
 $said = run("$scratch/kinds --rounds 1 --csv $scratch/other.csv");
 like($said, qr/^--csv: "\S*other.csv" has another first line than "gpu,date,commit,mode,[a-z_,]*,driver,cuda,cublas"/m, 'a table with other columns is not added to');

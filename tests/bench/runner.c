@@ -175,6 +175,7 @@ GemmStatus open_runner(Child *child, int group, int place, Runner *runner, State
         *state = LEFT_OUT;
         return GEMM_OK;
     }
+    under_way(session, runner->row); /* also what is packed and allocated for it */
     runner->work = kind_flop(&runner->problem->shape, &runner->problem->gemm);
     if (row->what == RUN_CUBLAS) {
         runner->cublas = (CublasRun){child->cublas, runner->problem->gemm};
