@@ -31,12 +31,13 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/06_wgmma_ss/experiments" "$work/08_persistent_pingpong/exercises"
 cp tests/timeline/06_wgmma_ss/experiments/*.patch "$work/06_wgmma_ss/experiments"
 cp 08_persistent_pingpong/exercises/bias_gelu.patch "$work/08_persistent_pingpong/exercises"
-for name in two_kernels kernel_behind; do
+for name in two_kernels kernel_behind from_zeros; do
     tests/tools/patches build "$work/06_wgmma_ss/experiments/$name.patch" >/dev/null
 done
 tests/tools/patches build "$work/08_persistent_pingpong/exercises/bias_gelu.patch" >/dev/null
 two=$work/06_wgmma_ss/experiments/two_kernels/program
 behind=$work/06_wgmma_ss/experiments/kernel_behind/program
+zeros=$work/06_wgmma_ss/experiments/from_zeros/program
 gelu=$work/08_persistent_pingpong/exercises/bias_gelu/program
 seven=07_warp_specialized/07_warp_specialized
 
@@ -53,6 +54,7 @@ done <<LIST
 two@--explain --m 256 --n 512 --k 100@0@launches   2 kernels, one after the other
 two@--explain --m 256 --n 512 --k 100@0@kernel 1 of 2.launch     clear_kernel: 32 CTAs of 256 threads .*shared     0 bytes a CTA.*kernel 2 of 2.launch     gemm_kernel: 4 CTAs of 256 threads.*mbarriers  full.*tiles      128 x 256 of C each
 behind@--explain-element 255,511,99 --m 256 --n 512 --k 100@0@product    wgmma .*C.255..511. became 15
+zeros@--explain-element 3,5,7 --m 128 --n 256 --k 200@0@row 3, column 5 of D; number 0 of its tile, which is number 0 of warpgroup 0
 gelu@--explain --m 256 --n 320 --k 100@0@problem    C.256..320. = gelu.A.256..100. . B.320..100..T . bias. on .*first wave reads
 seven@--explain $large@0@launch     gemm_kernel: 2048 CTAs of 384 threads
 seven@--explain $large@0@full\[$(constant STAGES)\] from byte [0-9]+: 1 arrival a phase and 49152 bytes: A 16384, B 32768

@@ -399,8 +399,9 @@ ON(observe, WGMMA_DONE) {
     const int watched = is_watched(g->cta), of_bf16 = product->type == MATRIX_BF16 && !product->rs;
     int *products = &watch.wgmma[g->id][tile - g->products->tile].products;
     int *tiles = &watch.wgmma[g->id][tile - g->products->tile].tiles;
-    *products = watched && product->accumulate ? *products + 1 : 0;
-    *tiles += watched && !product->accumulate;
+    const int is_first = !product->accumulate || *tiles == 0; /* sums may also start from zeros in registers */
+    *products = watched && !is_first ? *products + 1 : 0;
+    *tiles += watched && is_first;
     for (int i = 0; i < WARPGROUP_SIZE; i++) {
         const Thread *t = &g->cta->thread[g->id * WARPGROUP_SIZE + i];
         measure(t, tile->d[i], tile->n / 2);
