@@ -141,6 +141,8 @@ for (map { s{^\Q$directory\E/}{}r } map { glob "$directory/$results/*h200*_$_.cs
 }
 store($later, "a,b\n");
 refused(qr/has the first line "a,b"/, 'a CSV of another kind');
+store($later, '');
+refused(qr/has the first line ""/, 'an empty CSV');
 unlink "$directory/$later";
 try("$figures --chekc");
 is("$status:" . ($said =~ tr/\n//), '2:1', 'an unknown option: refused in one line');
