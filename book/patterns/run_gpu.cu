@@ -3,7 +3,7 @@
  *
  *     run_gpu [LAUNCHES]   launches of each program; the environment's COMMIT goes into the CSV
  *
- * Each program runs in a child with a context of its own. An alarm ends a child that hangs. */
+ * Each program runs in a child process, which has its own CUDA context. An alarm ends a child that hangs. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

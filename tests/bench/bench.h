@@ -17,7 +17,7 @@ enum {
 
 /* ---- the plan ---- */
 
-/* RUN_ALONE: one instruction or a copy on every SM (alone.cu), whose result nobody checks. */
+/* RUN_ALONE: one instruction or a copy on every SM (alone.cu); its result is not checked. */
 typedef enum { RUN_CHAPTER, RUN_CUBLAS, RUN_CUBLASLT, RUN_ALONE } What;
 
 /* What became of a row. From WRONG on the program ends with exit status 1. */

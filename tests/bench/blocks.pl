@@ -49,7 +49,7 @@ sub gaps_text ($run, @kernels) {
         $text .= " $kernel has not been measured yet." if $gaps == @BOUND;
         push @partly, $kernel if $gaps && $gaps < @BOUND;
     }
-    return $text . (@partly ? ' The mean of ' . listed(@partly) . ' is over those of the seven that were run.' : '');
+    return $text . (@partly ? ' ' . listed(@partly) . ' ran at some of the seven only, and the mean is over these.' : '');
 }
 
 sub link_text { my ($file) = @_; return '[' . ($file =~ s{.*/}{}r) . "]($root$file)" }

@@ -212,7 +212,7 @@ static void report(Session *session, int group, const Contestant *contestant, do
         return;
     }
     write_variant(session, group, row, rate, unit);
-    if (strcmp(row->group, "survey") == 0) { /* hundreds of shapes, whose clocks nobody reads */
+    if (strcmp(row->group, "survey") == 0) { /* no table shows the clocks of its hundreds of shapes */
         return;
     }
     write_value(session, group, row, mhz_of(contestant), "MHz");

@@ -55,7 +55,8 @@ typedef struct {
     const void *at;
     const unsigned long long *phase; /* of an mbarrier */
     uint64_t seen, version;
-    /* Arrivals of this phase; all that came before it was complete; those who looked. */
+    /* Clocks: of the arrivals in this phase, of everything that was complete before it, and of the threads that tested
+     * the barrier. */
     uint16_t open[PROCS], done[PROCS], looked[PROCS];
 } Object;
 
@@ -353,7 +354,7 @@ static int choose(Thread *const *thread, int threads, Agent *const *agent, int a
 /* New work, though its agent may have worked before. */
 static void queued(const Agent *agent) {
     if (*slot_of(agent) != 0) {
-        x.proc[*slot_of(agent) - 1].who = NULL; /* nobody */
+        x.proc[*slot_of(agent) - 1].who = NULL; /* that work has ended */
     }
     proc_new(agent);
 }

@@ -380,7 +380,8 @@ DEVICE void counts(Shared *s, const Params *p) {
     }
 }
 
-/* Two CTAs count: by a load and a store, or under a lock that is taken in two steps and so excludes nobody. */
+/* Two CTAs count: by a load and a store, or under a lock that is taken in two steps and therefore excludes neither
+ * CTA. */
 DEVICE void adds(Shared *s, const Params *p) {
     if (threadIdx.x != 0) {
         return;
