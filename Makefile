@@ -418,11 +418,6 @@ sanitize: $(PROGRAMS)
 	@$(TEST_ENVIRONMENT) tests/gpu/sanitize $(ARGS)
 COMMIT = COMMIT="$$(git describe --always --dirty 2>/dev/null || echo unknown)"
 
-##measure make compilers|check that versions of ptxas keep A's registers until a wait; ARGS="12.1.105 13.5.37"; needs nvcc and a network
-.PHONY: compilers
-compilers: $(CHAPTERS:%=$(B)/gpu/%.o)
-	tests/tools/compilers $(ARGS)
-
 ##measure make profile-07|show the counters that explain a chapter's speed, with ncu; ARGS="--m 4096 ..."; needs a GPU
 PROFILE_METRICS := gpc__cycles_elapsed.max,gpc__cycles_elapsed.avg.per_second,gpu__time_duration.sum,\
 sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed,\
