@@ -37,7 +37,7 @@ INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapte
 # One seed a policy, and sizes up to a tile, of chapters with many variants a sample; chapters that count, and that draw
 # a timeline. What takes long runs in parts, side by side: run@PROGRAM@PART.
 RUNS := $(foreach t,$(INSTRUMENTED),$(addprefix run@$(t)@,$(or \
-    $(if $(filter %/every_chapter,$(t)),$(foreach c,$(CHAPTERS),$(call number,$(c)))),\
+    $(if $(filter %/every_chapter %/truth,$(t)),$(filter $(if $(filter %/truth,$(t)),0%,%),$(foreach c,$(CHAPTERS),$(call number,$(c))))),\
     $(if $(filter %/cases,$(t)),$(MODEL_KERNELS:$(B)/tests/model/kernels_%.o=%) waits right),all)))
 .PHONY: run-instrumented $(RUNS)
 run-instrumented: $(RUNS)
@@ -45,7 +45,7 @@ $(RUNS):
 	$(call say,RUN,$(@:run@%=%))
 	$(Q)set -- $(subst @, ,$@); test=$(B)/$$2; part=$$3; \
 	case $$2@$$part in */every_chapter@09|*/every_chapter@1[23]) set -- 0 $$part 2200000;; \
-	        */every_chapter@*) set -- 1 $$part 2200000;; */cases@*) set -- 1 "$$part ";; */truth@*) set -- 1;; \
+	        */every_chapter@*) set -- 1 $$part 2200000;; */cases@*) set -- 1 "$$part ";; */truth@*) set -- 1 $$part;; \
 	        patches/0[35]*) set -- --on model --m 200 --n 300 --k 100 --count --barriers;; \
 	        patches/*) set -- --on model --m 200 --n 300 --k 100 --timeline;; *) set --;; esac; \
 	$$test "$$@" >$$test.$$part.tap || \

@@ -21,8 +21,8 @@
 
 enum {
     HANDLER_STACK = 256 * 1024,
-#ifdef __SANITIZE_ADDRESS__
-    PATIENCE = 200, /* make asan: a livelock's polls are to be counted to their end first */
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+    PATIENCE = 200, /* make asan, make coverage: a livelock's polls are to be counted to their end first */
 #else
     PATIENCE = 20, /* seconds of CPU time without a step, unless the options say otherwise */
 #endif
