@@ -37,7 +37,8 @@ INSTRUMENTED := tests/model/cases tests/model/internals tests/model/every_chapte
 # One seed a policy, and sizes up to a tile, of chapters with many variants a sample; chapters that count, and that draw
 # a timeline. What takes long runs in parts, side by side: run@PROGRAM@PART.
 RUNS := $(foreach t,$(INSTRUMENTED),$(addprefix run@$(t)@,$(or \
-    $(if $(filter %/every_chapter %/truth,$(t)),$(filter $(if $(filter %/truth,$(t)),0%,%),$(foreach c,$(CHAPTERS),$(call number,$(c))))),\
+    $(if $(filter %/every_chapter,$(t)),$(foreach c,$(CHAPTERS),$(call number,$(c)))),\
+    $(if $(filter %/truth,$(t)),$(filter 0%,$(foreach c,$(CHAPTERS),$(call number,$(c))))),\
     $(if $(filter %/cases,$(t)),$(MODEL_KERNELS:$(B)/tests/model/kernels_%.o=%) waits right),all)))
 .PHONY: run-instrumented $(RUNS)
 run-instrumented: $(RUNS)
