@@ -40,20 +40,13 @@ DEVICE void cp_async_mbarrier_arrive_noinc(void *bar) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
 }
 
-/* cp_async_mbarrier_arrive_noinc(), but the current phase first expects one more arrival, so that the call does not
- * bring the phase nearer to its end. */
-DEVICE void cp_async_mbarrier_arrive(void *bar) {
-    asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
-}
-
 #elif defined(GEMM_MODEL)
 
 #define cp_async_16(dst, src) model_cp_async_16(dst, src, 16, HERE)
 #define cp_async_16_zfill(dst, src, bytes) model_cp_async_16(dst, src, bytes, HERE)
 #define cp_async_commit_group() model_cp_async_commit_group(HERE)
 #define cp_async_wait_group(n) model_cp_async_wait_group(n, HERE)
-#define cp_async_mbarrier_arrive_noinc(bar) model_cp_async_mbarrier_arrive(bar, 1, HERE)
-#define cp_async_mbarrier_arrive(bar) model_cp_async_mbarrier_arrive(bar, 0, HERE)
+#define cp_async_mbarrier_arrive_noinc(bar) model_cp_async_mbarrier_arrive(bar, HERE)
 
 #endif
 #endif

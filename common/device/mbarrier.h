@@ -41,28 +41,9 @@ DEVICE void mbarrier_init(MBarrier *bars, int how_many, int arrivals) {
  * releases nothing itself; before other barriers it is only a convention. PTX 9.7.13.4. */
 DEVICE void mbarrier_init_fence(void) { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-/* Ends the barrier's life, so that its memory may be used for something else, or be initialised again. One thread,
- * after a barrier that follows all other uses. PTX 9.7.13.15.10. */
-DEVICE void mbarrier_inval(MBarrier *bar) {
-    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
-}
-
 /* One arrival. Releases, to the threads that wait, what this thread has written. Any thread. PTX 9.7.13.15.13. */
 DEVICE void mbarrier_arrive(MBarrier *bar) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(bar)) : "memory");
-}
-
-/* `count` arrivals of one thread: 1 to 2^20 - 1, and no more than are pending. */
-DEVICE void mbarrier_arrive_count(MBarrier *bar, int count) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
-}
-
-/* One arrival; returns a token for its phase, so that no thread has to keep a parity. A token is valid until the next
- * phase is complete. */
-DEVICE uint64_t mbarrier_arrive_token(MBarrier *bar) {
-    uint64_t token;
-    asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(token) : "r"(shared_address(bar)) : "memory");
-    return token;
 }
 
 /* Announces bytes, without an arrival. PTX 9.7.13.15.11. */
@@ -99,55 +80,29 @@ DEVICE void mbarrier_arrive_release_cluster(MBarrier *bar, int rank) {
     MBARRIER_REMOTE("arrive.release.cluster.shared::cluster.b64 _, [remote]", "r"(rank));
 }
 
-/* mbarrier_expect_tx() on the barrier at the same offset in CTA `rank` of the cluster, for bytes that land there. */
-DEVICE void mbarrier_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
-    MBARRIER_REMOTE("expect_tx.relaxed.cluster.shared::cluster.b64 [remote], %2", "r"(rank), "r"(bytes));
-}
-
-/* mbarrier_arrive_expect_tx() on the barrier at the same offset in CTA `rank` of the cluster. */
+/* mbarrier_arrive_expect_tx() on the barrier at the same offset in CTA `rank` of the cluster, for bytes that land
+ * there. */
 DEVICE void mbarrier_arrive_expect_tx_remote(MBarrier *bar, int rank, int bytes) {
     MBARRIER_REMOTE("arrive.expect_tx.release.cluster.shared::cluster.b64 _, [remote], %2", "r"(rank), "r"(bytes));
 }
 
-/* The test "mbarrier.`form`"; the last arguments identify the phase. */
-#define MBARRIER_ASK(form, operand, ...)                           \
-    uint32_t complete;                                             \
-    asm volatile("{\n"                                             \
-                 ".reg .pred p;\n"                                 \
-                 "mbarrier." form ".b64 p, [%1], %2" operand ";\n" \
-                 "selp.u32 %0, 1, 0, p;\n"                         \
-                 "}\n"                                             \
-                 : "=r"(complete)                                  \
-                 : "r"(shared_address(bar)), __VA_ARGS__           \
-                 : "memory");                                      \
+/* The test "mbarrier.`form`". */
+#define MBARRIER_ASK(form)                                                 \
+    uint32_t complete;                                                     \
+    asm volatile("{\n"                                                     \
+                 ".reg .pred p;\n"                                         \
+                 "mbarrier." form ".parity.shared::cta.b64 p, [%1], %2;\n" \
+                 "selp.u32 %0, 1, 0, p;\n"                                 \
+                 "}\n"                                                     \
+                 : "=r"(complete)                                          \
+                 : "r"(shared_address(bar)), "r"(parity)                   \
+                 : "memory");                                              \
     return (int)complete
 
 /* Nonzero if the phase with this parity is complete. Never blocks. PTX 9.7.13.15.16. */
-DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) {
-    MBARRIER_ASK("test_wait.parity.shared::cta", "", "r"(parity));
-}
+DEVICE int mbarrier_test_wait_parity(MBarrier *bar, uint32_t parity) { MBARRIER_ASK("test_wait"); }
 /* mbarrier_test_wait_parity(), but may suspend the thread for a while first. After a 0, call it again. */
-DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) {
-    MBARRIER_ASK("try_wait.parity.shared::cta", "", "r"(parity));
-}
-/* mbarrier_try_wait_parity() that suspends for about `ns` nanoseconds at most. */
-DEVICE int mbarrier_try_wait_parity_hint(MBarrier *bar, uint32_t parity, uint32_t ns) {
-    MBARRIER_ASK("try_wait.parity.shared::cta", ", %3", "r"(parity), "r"(ns));
-}
-/* mbarrier_test_wait_parity() with a token. */
-DEVICE int mbarrier_test_wait(MBarrier *bar, uint64_t token) { MBARRIER_ASK("test_wait.shared::cta", "", "l"(token)); }
-/* mbarrier_try_wait_parity() with a token. */
-DEVICE int mbarrier_try_wait(MBarrier *bar, uint64_t token) { MBARRIER_ASK("try_wait.shared::cta", "", "l"(token)); }
-/* mbarrier_try_wait_parity_hint() with a token. */
-DEVICE int mbarrier_try_wait_hint(MBarrier *bar, uint64_t token, uint32_t ns) {
-    MBARRIER_ASK("try_wait.shared::cta", ", %3", "l"(token), "r"(ns));
-}
-
-/* mbarrier_wait_parity() with a token. */
-DEVICE void mbarrier_wait(MBarrier *bar, uint64_t token) {
-    while (!mbarrier_try_wait(bar, token)) {
-    }
-}
+DEVICE int mbarrier_try_wait_parity(MBarrier *bar, uint32_t parity) { MBARRIER_ASK("try_wait"); }
 
 /* Waits until the phase with this parity is complete. Acquires: the thread may then read what others wrote before their
  * arrivals, and the bytes of the copies that this phase counted. Any thread, for barriers of its own CTA. */
@@ -207,28 +162,17 @@ DEVICE void mbarrier_wait_parity_bounded(MBarrier *bar, uint32_t parity, const c
 
 #define mbarrier_init(bars, how_many, arrivals) model_mbarrier_init(bars, how_many, arrivals, #bars, HERE)
 #define mbarrier_init_fence() model_mbarrier_init_fence(HERE)
-#define mbarrier_arrive(bar) ((void)model_mbarrier_do(MODEL_ARRIVE, bar, -1, 1, HERE))
-#define mbarrier_arrive_remote(bar, rank) ((void)model_mbarrier_do(MODEL_ARRIVE_REMOTE, bar, rank, 1, HERE))
-#define mbarrier_arrive_count(bar, count) ((void)model_mbarrier_do(MODEL_ARRIVE, bar, -1, count, HERE))
-#define mbarrier_arrive_release_cluster(bar, rank) ((void)model_mbarrier_do(MODEL_ARRIVE_CLUSTER, bar, rank, 1, HERE))
-#define mbarrier_expect_tx(bar, bytes) ((void)model_mbarrier_do(MODEL_EXPECT, bar, -1, bytes, HERE))
-#define mbarrier_arrive_expect_tx(bar, bytes) ((void)model_mbarrier_do(MODEL_ARRIVE_EXPECT, bar, -1, bytes, HERE))
-#define mbarrier_expect_tx_remote(bar, rank, bytes) \
-    ((void)model_mbarrier_do(MODEL_EXPECT_REMOTE, bar, rank, bytes, HERE))
+#define mbarrier_arrive(bar) model_mbarrier_do(MODEL_ARRIVE, bar, -1, 0, HERE)
+#define mbarrier_arrive_remote(bar, rank) model_mbarrier_do(MODEL_ARRIVE_REMOTE, bar, rank, 0, HERE)
+#define mbarrier_arrive_release_cluster(bar, rank) model_mbarrier_do(MODEL_ARRIVE_CLUSTER, bar, rank, 0, HERE)
+#define mbarrier_expect_tx(bar, bytes) model_mbarrier_do(MODEL_EXPECT, bar, -1, bytes, HERE)
+#define mbarrier_arrive_expect_tx(bar, bytes) model_mbarrier_do(MODEL_ARRIVE_EXPECT, bar, -1, bytes, HERE)
 #define mbarrier_arrive_expect_tx_remote(bar, rank, bytes) \
-    ((void)model_mbarrier_do(MODEL_ARRIVE_EXPECT_REMOTE, bar, rank, bytes, HERE))
+    model_mbarrier_do(MODEL_ARRIVE_EXPECT_REMOTE, bar, rank, bytes, HERE)
 #define mbarrier_test_wait_parity(bar, parity) model_mbarrier_ask(MODEL_TEST, bar, parity, HERE)
 #define mbarrier_try_wait_parity(bar, parity) model_mbarrier_ask(MODEL_TRY, bar, parity, HERE)
-#define mbarrier_try_wait_parity_hint(bar, parity, ns) ((void)(ns), model_mbarrier_ask(MODEL_TRY, bar, parity, HERE))
 #define mbarrier_wait_parity(bar, parity) ((void)model_mbarrier_ask(MODEL_WAIT, bar, parity, HERE))
 #define mbarrier_wait_parity_cluster(bar, parity) ((void)model_mbarrier_ask(MODEL_WAIT_CLUSTER, bar, parity, HERE))
-#define mbarrier_arrive_token(bar) model_mbarrier_do(MODEL_ARRIVE_TOKEN, bar, -1, 1, HERE)
-#define mbarrier_test_wait(bar, token) model_mbarrier_ask(MODEL_TEST + MODEL_BY_TOKEN, bar, token, HERE)
-#define mbarrier_try_wait(bar, token) model_mbarrier_ask(MODEL_TRY + MODEL_BY_TOKEN, bar, token, HERE)
-#define mbarrier_try_wait_hint(bar, token, ns) \
-    ((void)(ns), model_mbarrier_ask(MODEL_TRY + MODEL_BY_TOKEN, bar, token, HERE))
-#define mbarrier_wait(bar, token) ((void)model_mbarrier_ask(MODEL_WAIT + MODEL_BY_TOKEN, bar, token, HERE))
-#define mbarrier_inval(bar) model_mbarrier_inval(bar, HERE)
 
 #endif
 #endif

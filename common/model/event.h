@@ -63,7 +63,6 @@ typedef struct {
     int id, expected, waits, release;
     long long amount;
     unsigned long long phase;
-    const Barrier *of;
     uint32_t parity;
     int asked;
     Scope scope;

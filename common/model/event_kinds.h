@@ -78,19 +78,17 @@ TOLD(MBARRIER_INIT, "init", thread, barrier, amount) /* one of `amount` */
 EVENT(MBARRIER_INIT_FENCE, thread)
 EVENT(MBARRIER_REACH, thread, rank, p, what, by_engine) /* a barrier at the place of p in CTA `rank` is wanted */
 EVENT(MBARRIER_USE, thread, barrier, what)              /* it is there */
-EVENT(MBARRIER_INVAL, thread, barrier)
-EVENT(MBARRIER_ARRIVE, thread, barrier, amount, what, scope) /* arrivals beyond barrier->pending do not count */
-EVENT(MBARRIER_COPIES, thread, barrier, group) /* an arrival will follow when the thread's copies so far are done */
+EVENT(MBARRIER_ARRIVE, thread, barrier, what, scope)    /* beyond barrier->pending it does not count */
+EVENT(MBARRIER_COPIES, thread, barrier, group)          /* an arrival will follow when its copies so far are done */
 EVENT(MBARRIER_COPIES_ARRIVE, thread, barrier, group)
 EVENT(MBARRIER_ANNOUNCED, thread, barrier, amount) /* after the bytes have been added to barrier->tx */
 /* After the bytes have been subtracted. thread NULL: a copy has landed; what has been copied, and to where. */
 TOLD(MBARRIER_LANDED, "landed", barrier, thread, amount, what, p)
 EVENT(MBARRIER_LACKS_BYTES, barrier) /* all arrivals have come */
 EVENT(MBARRIER_COMPLETE, barrier)
-TOLD(MBARRIER_PHASE, "phase", barrier)                       /* after the next phase has begun */
-TOLD(MBARRIER_WAIT, "wait", thread, barrier, parity, what)   /* the thread asks for this phase; it may have to wait */
-EVENT(MBARRIER_WAIT_TOKEN, thread, barrier, phase, of, what) /* by a token of barrier `of`; NULL: it is no token */
-EVENT(MBARRIER_ASKED, thread, barrier, asked)                /* test_wait or try_wait returns `asked` */
+TOLD(MBARRIER_PHASE, "phase", barrier)                     /* after the next phase has begun */
+TOLD(MBARRIER_WAIT, "wait", thread, barrier, parity, what) /* the thread asks for this phase; it may have to wait */
+EVENT(MBARRIER_ASKED, thread, barrier, asked)              /* test_wait or try_wait returns `asked` */
 TOLD(MBARRIER_PASSED, "passed", thread, barrier, phase, asked, scope) /* asked: by a question, not by a wait */
 TOLD(MBARRIER_CHANGED, NULL, thread, barrier, change, amount)         /* after it has happened */
 

@@ -261,8 +261,7 @@ uint32_t model_shared_address(const void *p);
 void model_cp_async_16(void *dst, const void *src, int bytes, const char *here);
 void model_cp_async_commit_group(const char *here);
 void model_cp_async_wait_group(int newest, const char *here);
-/* counts: the arrival is among those of mbarrier_init(), noinc. */
-void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here);
+void model_cp_async_mbarrier_arrive(void *bar, const char *here);
 
 /* trans: every 8x8 matrix is transposed. */
 void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const char *here);
@@ -273,25 +272,21 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
 void model_mbarrier_init_fence(const char *here);
-void model_mbarrier_inval(void *bar, const char *here);
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here);
-/* What a thread does at the barrier of CTA `rank`, -1: its own. Returns a token of the phase. */
+/* What a thread does at the barrier of CTA `rank`, -1: its own. */
 typedef enum {
-    MODEL_ARRIVE,        /* amount: arrivals */
-    MODEL_ARRIVE_TOKEN,  /* one, for the token */
-    MODEL_ARRIVE_REMOTE, /* one, and of .cluster scope: */
-    MODEL_ARRIVE_CLUSTER,
-    MODEL_EXPECT, /* amount: bytes; without an arrival, and with one; of another CTA */
+    MODEL_ARRIVE,
+    MODEL_ARRIVE_REMOTE,  /* of .cta scope */
+    MODEL_ARRIVE_CLUSTER, /* of .cluster scope */
+    MODEL_EXPECT,         /* bytes; without an arrival, and with one; of another CTA */
     MODEL_ARRIVE_EXPECT,
-    MODEL_EXPECT_REMOTE,
     MODEL_ARRIVE_EXPECT_REMOTE
 } ModelDeed;
-uint64_t model_mbarrier_do(ModelDeed deed, void *bar, int rank, int amount, const char *here);
+void model_mbarrier_do(ModelDeed deed, void *bar, int rank, int bytes, const char *here);
 /* How it asks for a phase: once, by test_wait; by try_wait, when others may go on, or not, since how long it suspends a
- * thread nobody says; or until it gets a yes, by an acquire of .cta or .cluster scope. BY_TOKEN: of this token, else
- * parity. */
-typedef enum { MODEL_TEST, MODEL_TRY, MODEL_WAIT, MODEL_WAIT_CLUSTER, MODEL_BY_TOKEN } ModelAsking;
-int model_mbarrier_ask(int how, void *bar, uint64_t parity_or_token, const char *here);
+ * thread nobody says; or until it gets a yes, by an acquire of .cta or .cluster scope. */
+typedef enum { MODEL_TEST, MODEL_TRY, MODEL_WAIT, MODEL_WAIT_CLUSTER } ModelAsking;
+int model_mbarrier_ask(ModelAsking how, void *bar, uint32_t parity, const char *here);
 
 /* tensor_map_2d() of tma.h: a bf16 matrix [rows][ld] of which the first `cols` elements of a row count; swizzle is a
  * Swizzle of tma.h. Returns GEMM_DEVICE if an argument is not acceptable, and names it and what is accepted. `name`

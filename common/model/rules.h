@@ -58,11 +58,8 @@ RULE(PHASE_SKIPPED, "A phase of an mbarrier can complete before a thread has see
      "small sizes")
 RULE(PHASE_STALE, "Wait with the parity of a phase that the thread has waited for before",
      "returns at once and reads the data of the previous lap, or hangs, depending on how far the barrier is")
-RULE(PHASE_TOKEN, "Wait at an mbarrier with a token that is not of this barrier, or with a parity above 1",
+RULE(PHASE_PARITY, "Wait at an mbarrier with a parity above 1",
      "the barrier looks at one bit of it: the wait passes at once or hangs, depending on that bit")
-RULE(BARRIER_INVAL, "mbarrier.inval of a barrier that may still be in use",
-     "a thread that still waits or arrives finds garbage: it hangs, passes early, or traps, in the runs in which it is "
-     "late")
 RULE(TX_COUNT, "The bytes announced to an mbarrier are not the bytes that its copies deliver",
      "too few announced: the phase completes while data is still in flight; too many: it never completes")
 RULE(TX_RANGE, "Transaction count of an mbarrier outside -(2^20-1) .. 2^20-1",

@@ -598,22 +598,17 @@ HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
 /* A script of one thread on one barrier: letters, each with its number (0 if none). The result has a word for each
- * test, two for each '?', 'k' and 'T'. */
+ * test, two for each '?'. */
 enum { MB_MAX_OPS = 24 };
 enum {
     MB_END,
     MB_INIT = 'I',          /* expected arrivals */
     MB_EXPECT = 'X',        /* expect_tx: bytes */
     MB_COMPLETE = 'C',      /* complete_tx: bytes */
-    MB_ARRIVE = 'A',        /* arrivals in one instruction */
+    MB_ARRIVE = 'A',        /* an arrival */
     MB_ARRIVE_EXPECT = 'B', /* arrive.expect_tx: bytes */
     MB_BOTH = '?',          /* test_wait of parity 0, then of parity 1: 1 if complete */
-    MB_TOKEN = 'K',         /* an arrival; its token is kept under this number, 0 or 1 */
-    MB_TEST_TOKEN = 'k',    /* test_wait, then try_wait with a hint of 1000 ns, with it */
-    MB_TRY = 'T',           /* try_wait of this parity, then the same with a hint of 1000 ns */
-    MB_INVAL = 'V',
-    MB_COPIES = 'P',     /* cp.async, then cp.async.mbarrier.arrive.noinc, and time for both */
-    MB_COPIES_INC = 'Q', /* the same with cp.async.mbarrier.arrive */
+    MB_COPIES = 'P',        /* cp.async, then cp.async.mbarrier.arrive.noinc, and time for both */
 };
 
 typedef struct {
@@ -637,18 +632,9 @@ static const MbarrierCase mbarrier_cases[] = {
     {"bytes_arrive_late", 0, "I1 A1 ? C64 ? B64 ?"}, /* arrive without expect_tx: the bytes count for the next phase */
     {"tx_largest", 0, "I1 B1048575 ? C1048575 ?"},
     {"tx_smallest", 0, "I1 C1048575 ? B1048575 ?"},
-    {"count_largest", 0, "I1048575 A1048574 ? A1 ?"},
-    {"tokens", 0, "I2 K0 k0 K1 k0 k1 A1 k1"},
-    {"token_of_a_last_arrival", 0, "I1 K0 k0 K1 k1"}, /* it counts for the phase that it ends */
-    {"token_bytes", 0, "I1 X64 K0 k0 C64 k0"},
-    {"try_wait", 0, "I1 T0 T1 A1 T0 T1"},
-    {"init_again", 0, "I1 A1 ? V I2 ? A1 ? A1 ?"},
     {"copies_count", 0, "I2 P ? A1 ?"},
     {"copies_arrive_for_all", 0, "I1 P ? P ?"},
-    {"copies_inc_count_for_nothing", 0, "I1 Q ? Q ? A1 ?"},
-    {"token_old", 1, "I1 K0 A1 k0 A1 k0"}, /* a phase more is complete than the barrier can tell */
     {"over_arrival", 1, "I1 B64 A1 ? C64 ? A1 ?"}, /* the phase waits for bytes only, and one more arrives */
-    {"over_arrival_by_count", 1, "I2 A1 A2 ? A1 ? A1 ?"},
     {"tx_overflow", 1, "I1 X1048575 X1 A1 ? C1048575 ? C1 ?"},
     {"tx_overflow_twice", 1, "I1 X1048575 X1048575 A1 ? C1048575 ? C1048575 ?"},
     {"tx_underflow", 1, "I1 C1048575 C2 A1 ? X1048575 ? X2 ?"},
@@ -679,7 +665,7 @@ static inline void mbarrier_ops(const MbarrierCase *c, MbarrierOp op[MB_MAX_OPS]
     X(named_warp_exited, 64, 1, 0) X(named_warp_exits_late, 64, 1, 0) X(named_lanes_exited, 64, 1, 0)    \
     X(named_arrived_and_exited, 64, 1, 0) X(named_others_exited, 96, 1, 0) X(cta_in_one_role, 64, 1, 0)  \
     X(cluster_cta_exited, 32, 2, 2) X(peer_loads, 64, 2, 2) X(peer_stores, 64, 2, 2)                     \
-    X(peer_st_async, 64, 2, 2) X(peer_announces, 64, 2, 2)
+    X(peer_st_async, 64, 2, 2)
 #define BARRIER_ENUM(name, ...) BARRIER_##name,
 #define BARRIER_ROW(name, ...) {#name, BARRIER_##name, __VA_ARGS__},
 /* clang-format on */

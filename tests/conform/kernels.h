@@ -48,7 +48,6 @@ DEVICE void delay_us(int us) {
 
 typedef struct {
     MBarrier bar;
-    uint64_t token[2];
     uint4 copied;
     uint4 kept[64], got[64]; /* by thread: what a neighbour reads, what it writes */
 } ScriptShared;
@@ -74,36 +73,15 @@ static __global__ void mbarrier_script(const __grid_constant__ ScriptParams p) {
             break;
         case MB_EXPECT: mbarrier_expect_tx(&s->bar, argument); break;
         case MB_COMPLETE: complete_tx(&s->bar, argument); break;
-        case MB_ARRIVE:
-            if (argument == 1) {
-                mbarrier_arrive(&s->bar);
-            } else {
-                mbarrier_arrive_count(&s->bar, argument);
-            }
-            break;
+        case MB_ARRIVE: mbarrier_arrive(&s->bar); break;
         case MB_ARRIVE_EXPECT: mbarrier_arrive_expect_tx(&s->bar, argument); break;
         case MB_BOTH:
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 0);
             p.out[tests++] = (uint16_t)mbarrier_test_wait_parity(&s->bar, 1);
             break;
-        case MB_TOKEN: s->token[argument] = mbarrier_arrive_token(&s->bar); break;
-        case MB_TEST_TOKEN:
-            p.out[tests++] = (uint16_t)mbarrier_test_wait(&s->bar, s->token[argument]);
-            p.out[tests++] = (uint16_t)mbarrier_try_wait_hint(&s->bar, s->token[argument], 1000);
-            break;
-        case MB_TRY:
-            p.out[tests++] = (uint16_t)mbarrier_try_wait_parity(&s->bar, (uint32_t)argument);
-            p.out[tests++] = (uint16_t)mbarrier_try_wait_parity_hint(&s->bar, (uint32_t)argument, 1000);
-            break;
-        case MB_INVAL: mbarrier_inval(&s->bar); break;
         case MB_COPIES:
-        case MB_COPIES_INC:
             cp_async_16(&s->copied, p.from);
-            if (p.op[i].op == MB_COPIES) {
-                cp_async_mbarrier_arrive_noinc(&s->bar);
-            } else {
-                cp_async_mbarrier_arrive(&s->bar);
-            }
+            cp_async_mbarrier_arrive_noinc(&s->bar);
             cp_async_commit_group();
             cp_async_wait_group(0);
             delay_us(20); /* the arrival comes by itself */
@@ -140,12 +118,7 @@ DEVICE int exchange(ScriptShared *s, int what) {
         last = __float_as_uint(cluster_load_f32(word(&s->kept[other], 3), peer));
     } else {
         if (thread == 0 && what != BARRIER_peer_stores) {
-            if (what == BARRIER_peer_st_async) {
-                mbarrier_arrive_expect_tx(&s->bar, 64 * 16);
-            } else {
-                mbarrier_expect_tx_remote(&s->bar, peer, 64 * 16 - 16);
-                mbarrier_arrive_expect_tx_remote(&s->bar, peer, 16);
-            }
+            mbarrier_arrive_expect_tx(&s->bar, 64 * 16);
         }
         if (what == BARRIER_peer_stores) {
             cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, 0, 0));
@@ -811,8 +784,7 @@ static int run_mbarrier(const Machine *m, const MbarrierCase *c, Outcome *o) {
     p.out = m->out;
     p.from = (const uint4 *)(const void *)m->global;
     for (int i = 0; i < MB_MAX_OPS; i++) {
-        int op = p.op[i].op;
-        o->count += op == MB_BOTH || op == MB_TEST_TOKEN || op == MB_TRY ? 2 : 0;
+        o->count += p.op[i].op == MB_BOTH ? 2 : 0;
     }
     return run_kernel(KERNEL(mbarrier_script), 1, 32, 0, (int)sizeof(ScriptShared), &p, m->out, o);
 }

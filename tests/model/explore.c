@@ -410,10 +410,9 @@ ON(first, MBARRIER_USE) {
 }
 
 ON(first, MBARRIER_WAIT) {
-    uint64_t parity = e->kind == EVENT_MBARRIER_WAIT_TOKEN ? e->phase & 1 : e->parity;
-    ask(e->thread, e->barrier, &e->barrier->phase, (Touch){.kind = only_waits ? WAITS : LOOKS, .parity = (int)parity});
+    ask(e->thread, e->barrier, &e->barrier->phase,
+        (Touch){.kind = only_waits ? WAITS : LOOKS, .parity = (int)e->parity});
 }
-HEARS(first, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(first, ATOMIC) {
     ask(e->thread, e->p, NULL,

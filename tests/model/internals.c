@@ -71,7 +71,6 @@ static void test_depends(void) {
         const char *name, *phrase; /* NULL: nothing */
     } cases[] = {
         {"ring RIGHT", NULL},
-        {"mbarrier RIGHT_TOKEN_POLL", NULL},
         {"idioms RIGHT_TRITON_2", NULL},
         {"idioms RIGHT_CUTLASS_TRY_2", NULL},
         {"idioms RIGHT_CUTLASS_PEEK_2", NULL},
@@ -80,7 +79,6 @@ static void test_depends(void) {
         {"waits TWICE", "tests a barrier"},
         {"schedule TWO_STORES", "nothing orders the two"},
         {"roles RIGHT_ASKS_AHEAD", "tests a barrier"},
-        {"mbarrier TRY_ONCE", "tests a barrier"},
         {"global RIGHT_FIXUP_UP", "waits for another CTA"},
         {"global RIGHT_SPLIT", "gets the value that an atomic found"},
     };

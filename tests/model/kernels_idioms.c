@@ -21,7 +21,7 @@ enum { MOST_STAGES = 4, MOST_CONSUMERS = 2, WORDS = 64, TILES = 7 };
 typedef enum { BY_BULK, BY_BULK_ELECTED, BY_CP_ASYNC, BY_STORES } Fill;
 /* A peek: once, then a wait; one lane: and __syncwarp(). */
 typedef enum { BY_WAIT, BY_TEST, BY_TRY, BY_PEEK, BY_ONE_LANE } Ask;
-typedef enum { EACH_THREAD, LANE_0, ELECTED, BY_COUNT } Release;
+typedef enum { EACH_THREAD, LANE_0, ELECTED } Release;
 typedef enum { BY_STATE, BY_NUMBER } Parity;
 typedef struct {
     Fill fill;
@@ -134,7 +134,7 @@ DEVICE void release(Shared *s, const Form *f, int stage) {
     }
     __syncwarp();
     if (f->release == ELECTED ? elect_one() : threadIdx.x % 32 == 0) {
-        mbarrier_arrive_count(empty, f->release == BY_COUNT ? 32 : 1);
+        mbarrier_arrive(empty);
     }
 }
 
@@ -173,8 +173,7 @@ static __global__ void idioms_kernel(const __grid_constant__ Params p) {
     int warp = (int)threadIdx.x / 32;
     if (threadIdx.x == 0) {
         mbarrier_init(s->full, f->stages, f->fill == BY_CP_ASYNC || f->fill == BY_STORES ? 32 : 1);
-        mbarrier_init(s->empty, f->stages,
-                      f->consumers * (f->release == EACH_THREAD || f->release == BY_COUNT ? 32 : 1));
+        mbarrier_init(s->empty, f->stages, f->consumers * (f->release == EACH_THREAD ? 32 : 1));
         mbarrier_init_fence();
     }
     __syncthreads();
@@ -217,8 +216,8 @@ RIGHT_SHAPES(FLASH_ATTENTION_WARP, BY_BULK_ELECTED, BY_PEEK, ELECTED, BY_STATE);
 RIGHT_SHAPES(TRITON, BY_BULK, BY_TEST, LANE_0, BY_NUMBER);
 RIGHT_SHAPES(TRITON_CP_ASYNC, BY_CP_ASYNC, BY_TEST, LANE_0, BY_NUMBER);
 RIGHT_SHAPES(TRITON_STORES, BY_STORES, BY_TEST, LANE_0, BY_NUMBER);
-RIGHT_SHAPES(TILELANG, BY_BULK, BY_TRY, BY_COUNT, BY_NUMBER);
-RIGHT_SHAPES(TILELANG_CP_ASYNC, BY_CP_ASYNC, BY_WAIT, BY_COUNT, BY_NUMBER);
+RIGHT_SHAPES(TILELANG, BY_BULK, BY_TRY, EACH_THREAD, BY_NUMBER);
+RIGHT_SHAPES(TILELANG_CP_ASYNC, BY_CP_ASYNC, BY_WAIT, EACH_THREAD, BY_NUMBER);
 RIGHT_SHAPES(TILELANG_STORES, BY_STORES, BY_WAIT, EACH_THREAD, BY_NUMBER);
 RIGHT_SHAPES(KITTENS, BY_BULK, BY_ONE_LANE, LANE_0, BY_STATE);
 RIGHT_SHAPES(KITTENS_ELECTED, BY_BULK_ELECTED, BY_ONE_LANE, ELECTED, BY_STATE);

@@ -1,6 +1,5 @@
-/* kernels_mbarrier.c - what mbarriers can do beyond what the chapters ask of them: tokens, questions that suspend,
- * arrivals by the dozen and by cp.async, and the end of a barrier's life. Threads that ask whether something has come:
- * until it has, or only so often. Bugs that some schedules alone show. */
+/* kernels_mbarrier.c - what mbarriers can do beyond what the chapters ask of them: arrivals by cp.async. Threads that
+ * ask whether something has come: until it has, or only so often. Bugs that some schedules alone show. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/bulk_copy.h"
@@ -31,137 +30,22 @@ struct Params {
     Part *part;
 };
 
-RIGHT_IN(rounds, RIGHT_TOKEN); /* all threads synchronise by arrivals with tokens */
-RIGHT_IN(rounds, RIGHT_TOKEN_POLL);
-RIGHT_IN(rounds, RIGHT_TOKEN_TRY);
-RIGHT_IN(rounds, RIGHT_COUNT); /* one lane arrives for its warp */
-WRONG_IN(rounds, COUNT_TOO_MANY, ARRIVE_OVERFLOW);
-WRONG_IN(rounds, COUNT_ZERO, ARRIVE_OVERFLOW);
-WRONG_IN(rounds, COUNT_NO_SYNCWARP, RACE_RAW);
+WRONG_IN(strange, NO_ARRIVALS, BARRIER_UNINIT);
+WRONG_IN(strange, ARRIVES_OUTSIDE, SHARED_BOUNDS);
 
-/* A barrier of all threads. */
-DEVICE void arrive_and_wait(MBarrier *bar, int bug, int round) {
-    uint32_t parity = (uint32_t)round & 1;
-    if (bug == RIGHT_COUNT || bug == COUNT_TOO_MANY || bug == COUNT_ZERO || bug == COUNT_NO_SYNCWARP) {
-        LEAVES_OUT(COUNT_NO_SYNCWARP, __syncwarp());
-        if (threadIdx.x % 32 == 0) {
-            mbarrier_arrive_count(bar, bug == COUNT_TOO_MANY ? 33 : bug == COUNT_ZERO ? 0 : 32);
-        }
-        mbarrier_wait_parity(bar, parity);
-        return;
-    }
-    uint64_t token = mbarrier_arrive_token(bar);
-    if (bug == RIGHT_TOKEN_POLL) {
-        while (!mbarrier_test_wait(bar, token)) {
-        }
-    } else if (bug == RIGHT_TOKEN_TRY) {
-        while (!(threadIdx.x % 2 ? mbarrier_try_wait(bar, token) : mbarrier_try_wait_hint(bar, token, 100))) {
-        }
-    } else {
-        mbarrier_wait(bar, token);
-    }
-}
-
-DEVICE void rounds(Shared *s, const Params *p) {
-    const int bug = p->bug;
-    int thread = (int)threadIdx.x, value = p->in[thread];
-    for (int round = 0; round < ROUNDS; round++) {
-        s->value[thread] = value;
-        arrive_and_wait(&s->bar, bug, 2 * round);
-        value = s->value[THREADS - 1 - thread];
-        arrive_and_wait(&s->bar, bug, 2 * round + 1);
-    }
-    p->out[thread] = value;
-}
-
-WRONG_IN(tokens, TOKEN_OF_OTHER, PHASE_TOKEN);
-WRONG_IN(tokens, TOKEN_INVENTED, PHASE_TOKEN);
-WRONG_IN(tokens, TOKEN_OLD, PHASE_SKIPPED);
-WRONG_IN(tokens, TRY_ONCE, RACE_RAW);
-WRONG_IN(tokens, NO_ARRIVALS, BARRIER_UNINIT);
-WRONG_IN(tokens, ARRIVES_OUTSIDE, SHARED_BOUNDS);
-
-/* Wrong tokens, and a question that is asked once. The shuffles order the run, and nothing else. */
-DEVICE void tokens(Shared *s, const Params *p) {
-    const int bug = p->bug;
-    int lane = (int)threadIdx.x;
-    if (bug == TRY_ONCE) {
-        if (lane == 0) {
-            mbarrier_try_wait_parity_hint(&s->other, 0, 1000000);
-            p->out[0] = s->value[1];
-        }
-        __shfl_sync(0xffffffffu, 0, 0);
-        if (lane == 1) {
-            s->value[1] = 5;
-            mbarrier_arrive(&s->other);
-        }
-        return;
-    }
-    if (bug == NO_ARRIVALS && lane == 0) {
+DEVICE void strange(Shared *s, const Params *p) {
+    if (p->bug == NO_ARRIVALS) {
         mbarrier_init(&s->none, 1, 0);
-    }
-    ADDS(ARRIVES_OUTSIDE, mbarrier_arrive(&s->bar + 10000));
-    uint64_t first = mbarrier_arrive_token(&s->bar);
-    mbarrier_wait(bug == TOKEN_OF_OTHER ? &s->other : &s->bar, bug == TOKEN_INVENTED ? 12345 : first);
-    for (int i = 0; i < 2; i++) {
-        mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
-    }
-    if (lane == 0) {
-        mbarrier_test_wait(&s->bar, first);
-    }
-}
-
-RIGHT_IN(lives, RIGHT_REINIT);
-RIGHT_IN(lives, RIGHT_REUSE); /* the memory holds numbers after the barrier has ended */
-WRONG_IN(lives, INVAL_NO_INIT, BARRIER_UNINIT);
-WRONG_IN(lives, INVAL_IN_USE, BARRIER_INVAL); /* others may still wait */
-WRONG_IN(lives, INVAL_IN_FLIGHT, BARRIER_INVAL);
-WRONG_IN(lives, USE_AFTER_INVAL, BARRIER_UNINIT);
-WRONG_IN(lives, REUSE_NO_SYNC, RACE_WAW);
-WRONG_IN(lives, REINIT_NO_SYNC, BARRIER_INIT_ORDER);
-
-DEVICE void lives(Shared *s, const Params *p) {
-    const int bug = p->bug;
-    int thread = (int)threadIdx.x, ends = thread == 0;
-    if (bug == INVAL_IN_FLIGHT) {
-        cp_async_16(&s->chunk[0][thread * CHUNK], &p->in[thread * CHUNK]);
-        cp_async_mbarrier_arrive_noinc(&s->bar);
     } else {
-        mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
+        mbarrier_arrive(&s->bar + 10000);
     }
-    __shfl_sync(0xffffffffu, 0, 0);
-    LEAVES_OUT(INVAL_IN_USE, __syncthreads());
-    if (ends) {
-        mbarrier_inval(bug == INVAL_NO_INIT ? &s->none : &s->bar);
-    }
-    __shfl_sync(0xffffffffu, 0, 0);
-    LEAVES_OUT(REUSE_NO_SYNC, __syncthreads());
-    if (bug == RIGHT_REUSE || bug == REUSE_NO_SYNC) {
-        if (thread == 1) {
-            s->bar.state = 77;
-        }
-        __syncthreads();
-        p->out[thread] = p->in[thread] + (s->bar.state != 77);
-        return;
-    }
-    if (ends && bug != USE_AFTER_INVAL) {
-        mbarrier_init(&s->bar, 1, (int)blockDim.x);
-        mbarrier_init_fence();
-    }
-    __shfl_sync(0xffffffffu, 0, 0);
-    LEAVES_OUT(REINIT_NO_SYNC, __syncthreads());
-    s->value[thread] = p->in[thread];
-    mbarrier_wait(&s->bar, mbarrier_arrive_token(&s->bar));
-    p->out[thread] = s->value[(int)blockDim.x - 1 - thread];
 }
 
 RIGHT_IN(copies, RIGHT_COPIES);
-RIGHT_IN(copies, RIGHT_COPIES_INC);
 RIGHT_IN(copies, RIGHT_COPIES_AND_GROUPS);
 WRONG_IN(copies, COPIES_ARRIVE_FIRST, RACE_RAW); /* the copies follow the instruction that is to count them */
 WRONG_IN(copies, COPIES_STORE, RACE_RAW);        /* half of it by ordinary stores */
 WRONG_IN(copies, COPIES_TOO_MANY, ARRIVE_OVERFLOW);
-WRONG_IN(copies, COPIES_INC_ALONE, DEADLOCK);
 WRONG_IN(copies, COPIES_MISALIGNED, ALIGNMENT);
 WRONG_IN(copies, COPIES_32_BYTES, ALIGNMENT);
 WRONG_IN(copies, COPIES_OUTSIDE, SHARED_BOUNDS);
@@ -184,18 +68,13 @@ DEVICE void copies(Shared *s, const Params *p) {
         cp_async_16_zfill(&chunk[to], &p->in[bug == COPIES_FROM_OUTSIDE ? at + N : at],
                           bug == COPIES_32_BYTES ? 32 : 16);
         ADDS(COPIES_STORE, s->value[thread] = 1);
-        if (bug == RIGHT_COPIES_INC || bug == COPIES_INC_ALONE) {
-            cp_async_mbarrier_arrive(&s->bar);
-        } else if (bug != COPIES_ARRIVE_FIRST) {
-            cp_async_mbarrier_arrive_noinc(bug == COPIES_TOO_MANY ? &s->other : &s->bar);
-        }
+        LEAVES_OUT(COPIES_ARRIVE_FIRST, cp_async_mbarrier_arrive_noinc(bug == COPIES_TOO_MANY ? &s->other : &s->bar));
         if (bug == COPIES_TOO_MANY) {
             cp_async_commit_group();
             cp_async_wait_group(0);
             __syncthreads();
             return;
         }
-        ADDS(RIGHT_COPIES_INC, mbarrier_arrive(&s->bar));
         if (bug == RIGHT_COPIES_AND_GROUPS || bug == COPIES_IN_GROUP) {
             cp_async_wait_group(0);
             wrong += bug == COPIES_IN_GROUP ? s->chunk[0][at] : s->chunk[1][at] - p->in[from];
@@ -438,9 +317,7 @@ static int run(const Case *c) {
         in[i] = 3 * i + 1;
     }
     Params p = {in, out, case_memory(sizeof(int), "flag"), c->bug, (Part *)c->more};
-    /* One warp where the run must have an order. */
-    int threads = c->rule != NULL && (p.part == tokens || p.part == lives) ? 32 : THREADS;
-    LaunchShape shape = {.grid = 1, .block = threads, .shared_bytes = sizeof(Shared)};
+    LaunchShape shape = {.grid = 1, .block = THREADS, .shared_bytes = sizeof(Shared)};
     if (is_for_explorer(c)) {
         shape.grid = c->bug == BALLOT_SPREADS ? 1 : CTAS;
         shape.block = c->bug == BALLOT_SPREADS ? 33 : 1;
@@ -449,11 +326,8 @@ static int run(const Case *c) {
     if (c->bug >= RIGHT_WORKS_BETWEEN) { /* a question */
         return status != 0 ? status : out[0] != VALUE;
     }
-    for (int i = 0; i < (p.part == copies ? N : threads) && status == 0; i++) {
-        int want = p.part == copies         ? (THREADS - 1 - i / CHUNK) * CHUNK + i % CHUNK
-                   : c->bug == RIGHT_REINIT ? threads - 1 - i
-                                            : i; /* turned around an even number of times */
-        int expected = in[want];
+    for (int i = 0; i < (p.part == copies ? N : THREADS) && status == 0; i++) {
+        int expected = in[(THREADS - 1 - i / CHUNK) * CHUNK + i % CHUNK];
         if (p.part == hands_on) {
             expected = 7 + in[i % 32];
         } else if (p.part == ballot) {

@@ -246,13 +246,6 @@ void shared_set_barrier(Cta *cta, uint32_t offset) {
     shared_chunk(cta, offset)->barriers |= (uint8_t)(1 << offset % CHUNK_BYTES / 8);
 }
 
-void shared_end_barrier(Cta *cta, Actor *actor, uint32_t offset) {
-    uint32_t begin = offset % CHUNK_BYTES;
-    shared_chunk(cta, offset)->barriers &= (uint8_t) ~(1 << begin / 8);
-    cells_shared(cta, actor, offset, BARRIER_BYTES);
-    shared_chunk(cta, offset)->written &= (uint8_t)~cell_mask(begin, begin + BARRIER_BYTES);
-}
-
 static inline void shared_part(Actor *a, uint32_t offset, uint32_t begin, uint32_t bytes) {
     const int writes = !(a->access.flags & READS);
     Chunk *chunk = shared_chunk(a->cta, offset);

@@ -53,9 +53,8 @@ void cells_look(Cta *cta, Actor *actor, uint32_t offset);
 static inline Tag *shared_tag(Cta *cta, uint32_t offset) { return &cta->cells->chunk[offset / CHUNK_BYTES].tag; }
 /* The last write to this byte; its kind is ACCESS_NONE if there was none. */
 Access shared_writer(const Cta *cta, uint32_t offset);
-/* A barrier lives in these 8 bytes; it does no more: the actor has ended it, and what the bytes hold nobody knows. */
+/* A barrier lives in these 8 bytes. */
 void shared_set_barrier(Cta *cta, uint32_t offset);
-void shared_end_barrier(Cta *cta, Actor *actor, uint32_t offset);
 /* Offset of p in the thread's own CTA. Reports and stops if p is elsewhere or [p, p + bytes) leaves the CTA's memory.
  * */
 uint32_t shared_bounds(const Thread *t, const void *p, uint32_t bytes, const char *what, Site site);

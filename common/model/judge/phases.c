@@ -78,8 +78,7 @@ ON(phases, MBARRIER_INIT) {
                     report_line("missing", "%s",
                                 before->facts->init_thread != t
                                     ? "a condition that lets one thread initialise it; the others wait at a barrier"
-                                    : "mbarrier_inval() before it; or initialise once, before the loop, since phases "
-                                      "go on by themselves"));
+                                    : "an initialisation before the loop, once: phases go on by themselves"));
     }
     Actor actor = actor_plain(t, ACCESS_STORE, e->site);
     cells_shared(cta, &actor, b->offset, BARRIER_BYTES);
@@ -91,61 +90,6 @@ ON(phases, MBARRIER_INIT) {
                                .init_epoch = thread_epoch(t),
                                .init_site = e->site,
                                .init_thread = t};
-    b->facts->used = cta_alloc(cta, (size_t)(cta->cluster->size * cta->threads) * sizeof *b->facts->used);
-}
-
-/* The last of the others' uses that t does not know to be over; NULL: there is none. */
-static const Thread *used_by(const Thread *t, const Barrier *b) {
-    const Cluster *cluster = b->cta->cluster;
-    for (int rank = 0; rank < cluster->size; rank++) {
-        for (int i = 0; i < b->cta->threads; i++) {
-            const Thread *other = &cluster->cta[rank]->thread[i];
-            uint32_t epoch = b->facts->used[rank * b->cta->threads + i];
-            if (epoch != 0 && other != t && !thread_knows(t, thread_component(other), epoch)) {
-                return other;
-            }
-        }
-    }
-    return NULL;
-}
-
-ON(phases, MBARRIER_INVAL) {
-    BarrierFacts *f = b->facts;
-    const Thread *other = used_by(t, b);
-    int load = f->load_phase > thread_newest(t, f->component).known;
-    if (other != NULL || load || f->copies.count > 0 || b->tx != 0) {
-        report_begin_last(RULE_BARRIER_INVAL);
-        report_place("now", t, e->site, "mbarrier_inval");
-        if (load || f->copies.count > 0) {
-            report_place("before", f->load.thread, f->load.site, f->load.what);
-        }
-        report_barrier(b);
-        report_line("missing", "%s%s",
-                    other != NULL ? "a barrier between this and the last use by "
-                                  : "a wait for the copies that it counts",
-                    other != NULL ? thread_text(other, PHRASE) : "");
-        report_end(1);
-    }
-    Actor actor = actor_plain(t, ACCESS_STORE, e->site);
-    shared_end_barrier(b->cta, &actor, b->offset);
-    order_settle();
-    f->inval_site = e->site;
-    f->inval_thread = t;
-}
-
-/* Someone wants the barrier at this place of a CTA, and there is none: has there been one? */
-static void check_gone(Thread *t, const Cta *cta, const void *bar, Site site, const char *what) {
-    uint32_t offset = shared_offset(t->cta, bar);
-    for (int i = cta->mbarriers->count - 1; i >= 0 && cta->mbarriers->at[offset / BARRIER_BYTES] == 0; i--) {
-        const Barrier *b = cta->mbarriers->list[i];
-        if (b->offset == offset) {
-            REPORT_LAST(
-                RULE_BARRIER_UNINIT, report_place("now", t, site, what),
-                report_place("before", b->facts->inval_thread, b->facts->inval_site, "mbarrier_inval"),
-                report_barrier(b),
-                report_line("missing", "mbarrier_init, and a barrier after it: the memory holds no mbarrier any more"));
-        }
-    }
 }
 
 ON(phases, MBARRIER_INIT_FENCE) {
@@ -182,16 +126,13 @@ void phases_peer(const Thread *t, int rank, const char *what, Site site) {
 ON(phases, MBARRIER_REACH) {
     check_address(t, e->p, e->site, e->what, e->by_engine);
     phases_peer(t, e->rank, e->what, e->site);
-    cta = t->cta->cluster->cta[e->rank];
     if (!e->by_engine) {
-        phases_touch(t, cta, e->site);
+        phases_touch(t, t->cta->cluster->cta[e->rank], e->site);
     }
-    check_gone(t, cta, e->p, e->site, e->what);
 }
 
 ON(phases, MBARRIER_USE) {
     const BarrierFacts *f = b->facts;
-    f->used[t->cta->rank * t->cta->threads + t->id] = thread_epoch(t);
     /* A relaxed arrival of the cluster carries the fence and nothing else. */
     int by_fence = f->init_fence != 0 && thread_knows(t, b->cta->clock->fence, f->init_fence);
     if (!by_fence && !thread_knows(t, f->init_component, f->init_epoch)) {
@@ -310,8 +251,8 @@ static void check_loads_started(const Barrier *b) {
     }
 }
 
-static void check_arrival(const Thread *t, const Barrier *b, int count, Site site, const char *what) {
-    if (b->pending >= count && (b->phase == 0 || b->facts->observed >= b->phase)) {
+static void check_arrival(const Thread *t, const Barrier *b, Site site, const char *what) {
+    if (b->pending > 0 && (b->phase == 0 || b->facts->observed >= b->phase)) {
         return;
     }
     tell_repeated(t);
@@ -321,8 +262,6 @@ static void check_arrival(const Thread *t, const Barrier *b, int count, Site sit
         report_barrier(b);
         if (b->pending == 0) {
             report_line("count", "all %d arrivals of phase %llu have been made", b->expected, b->phase);
-        } else if (b->pending < count) {
-            report_line("count", "%d arrivals at once; phase %llu lacks %d", count, b->phase, b->pending);
         } else {
             report_line("count", "this arrival counts for phase %llu, but no thread has waited for phase %llu yet",
                         b->phase, b->phase - 1);
@@ -354,11 +293,8 @@ static void release(Thread *t, const Barrier *b, Scope scope) {
 }
 
 ON(phases, MBARRIER_ARRIVE) {
-    int count = (int)e->amount;
     BarrierFacts *f = b->facts;
-    MISUSE_IF(count < 1 || count > ARRIVAL_LIMIT, RULE_ARRIVE_OVERFLOW, e->site, 1,
-              "%s of %d arrivals: accepted are 1 to %d", e->what, count, ARRIVAL_LIMIT);
-    check_arrival(t, b, count, e->site, e->what);
+    check_arrival(t, b, e->site, e->what);
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, e->site);
         t->cta->phases->thread[t->id].arrivals++;
@@ -410,7 +346,7 @@ ON(phases, MBARRIER_COPIES_ARRIVE) {
     }
     Deed arrival = f->copies.list[i];
     memmove(&f->copies.list[i], &f->copies.list[i + 1], (size_t)(--f->copies.count - i) * sizeof arrival);
-    check_arrival(t, b, 1, arrival.site, copies_arrive_text(e->group));
+    check_arrival(t, b, arrival.site, copies_arrive_text(e->group));
     if (b->pending > 0) {
         note_arrival(t, f, b->phase, arrival.site);
         Clock **const to[] = {&f->arriving, &f->arriving_near};
@@ -672,7 +608,7 @@ static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *las
 }
 
 ON(phases, MBARRIER_WAIT) {
-    MISUSE_IF(e->parity > 1, RULE_PHASE_TOKEN, e->site, 0,
+    MISUSE_IF(e->parity > 1, RULE_PHASE_PARITY, e->site, 0,
               "wait at %s with parity %u: accepted are 0 and 1, the number of the phase modulo 2",
               barrier_text(b, PHRASE), e->parity);
     LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
@@ -685,17 +621,6 @@ ON(phases, MBARRIER_WAIT) {
         last->repeats = looks_again(t, b, last);
     }
     check_knows_before(t, b, e->parity & 1, e->site);
-}
-
-ON(phases, MBARRIER_WAIT_TOKEN) {
-    const Barrier *of = e->of;
-    unsigned long long phase = e->phase;
-    MISUSE_IF(of != b, RULE_PHASE_TOKEN, e->site, 1, "wait at %s with %s%s", barrier_text(b, PHRASE),
-              of != NULL ? "a token of " : "what is no token", of != NULL ? barrier_text(of, PHRASE) : "");
-    MISUSE_IF(b->phase > phase + 1, RULE_PHASE_SKIPPED, e->site, 0,
-              "wait at %s with a token of phase %llu; phase %llu is complete too, and the barrier can tell only "
-              "the phase in progress and the one before apart",
-              barrier_text(b, PHRASE), phase, phase + 1);
 }
 
 ON(phases, MBARRIER_PASSED) {
@@ -743,9 +668,6 @@ ON(phases, MBARRIER_PASSED) {
 
 static void check_left(const Barrier *b) {
     const BarrierFacts *f = b->facts;
-    if (f->inval_thread != NULL) {
-        return;
-    }
     if (f->load_phase > f->observed && report_begin(RULE_EXIT_IN_FLIGHT)) {
         const char *what = strstr(f->load.what, "commit") != NULL ? "commit" : "load";
         report_place(what, f->load.thread, f->load.site, f->load.what);

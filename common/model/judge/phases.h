@@ -74,7 +74,6 @@ typedef struct BarrierFacts {
     Passed *passed;
     int passed_count, passed_capacity;
     LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */
-    uint32_t *used;      /* by thread of the cluster: its epoch at its last use */
     Deeds copies;        /* arrivals of them, in the order in which they were asked for */
 
     Component init_component;
@@ -82,8 +81,6 @@ typedef struct BarrierFacts {
     uint32_t init_fence; /* value of the CTA's fence component that publishes it; 0: not fenced */
     Site init_site;
     Thread *init_thread;
-    Site inval_site;
-    Thread *inval_thread; /* NULL: it lives */
 
     /* The last few who arrived, for reports. */
     Deed arrival[ARRIVAL_HISTORY];

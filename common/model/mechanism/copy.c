@@ -101,12 +101,12 @@ void model_cp_async_wait_group(int newest, const char *here) {
     }
 }
 
-void model_cp_async_mbarrier_arrive(void *bar, int counts, const char *here) {
+void model_cp_async_mbarrier_arrive(void *bar, const char *here) {
     Thread *t = current_thread();
     Site site = site_of(here);
     ThreadGroups *g = &t->groups[GROUP_COPIES];
     Barrier *b = mbarrier_reach(t, t->cta->rank, bar, site, "cp.async.mbarrier.arrive", 0);
-    mbarrier_await_copies(t, b, GROUP_COPIES, counts, site);
+    mbarrier_await_copies(t, b, GROUP_COPIES, site);
     *pending_add(t) = (PendingCopy){.group = g->committed, .barrier = b};
     groups_close_by_barrier(g);
     agent_queue(&t->warp->copies);

@@ -51,7 +51,7 @@ void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *exp
     for (int i = 0; i < cta->mbarriers->count && !single; i++) {
         /* Initialised one by one: the next of the same name. */
         const Barrier *b = cta->mbarriers->list[i];
-        first += b->index >= 0 && !b->gone && strcmp(b->array, array) == 0;
+        first += b->index >= 0 && strcmp(b->array, array) == 0;
     }
     cta->mbarriers->arrays++;
     for (int i = 0; i < how_many || i == 0; i++) {
@@ -87,15 +87,6 @@ Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const c
 
 static Barrier *own(Thread *t, const void *bar, Site site, const char *what) {
     return mbarrier_reach(t, t->cta->rank, bar, site, what, 0);
-}
-
-void model_mbarrier_inval(void *bar, const char *here) {
-    Thread *t = current_thread();
-    Site site = site_of(here);
-    Barrier *b = own(t, bar, site, "mbarrier_inval");
-    POST(MBARRIER_INVAL, .thread = t, .barrier = b, .site = site);
-    b->gone = 1;
-    t->cta->mbarriers->at[b->offset / BARRIER_BYTES] = 0;
 }
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
@@ -141,11 +132,7 @@ static void completed_by(const Thread *t, Barrier *b, uint64_t phase_before) {
     }
 }
 
-/* A token is the barrier's number in its CTA, from 1, and the phase. */
-enum { TOKEN_SHIFT = 40 };
-#define TOKEN_PHASE (((uint64_t)1 << TOKEN_SHIFT) - 1)
-
-uint64_t model_mbarrier_do(ModelDeed deed, void *bar, int rank, int amount, const char *here) {
+void model_mbarrier_do(ModelDeed deed, void *bar, int rank, int bytes, const char *here) {
     static const struct {
         const char *what;
         MbarrierChange change;
@@ -153,39 +140,36 @@ uint64_t model_mbarrier_do(ModelDeed deed, void *bar, int rank, int amount, cons
         int pauses;
     } deeds[] = {
         [MODEL_ARRIVE] = {"mbarrier_arrive", MBARRIER_ARRIVE, SCOPE_CTA, 1},
-        [MODEL_ARRIVE_TOKEN] = {"mbarrier_arrive_token", MBARRIER_ARRIVE, SCOPE_CTA, 1},
         [MODEL_ARRIVE_REMOTE] = {"mbarrier_arrive_remote", MBARRIER_ARRIVE_REMOTE, SCOPE_CTA, 1},
         [MODEL_ARRIVE_CLUSTER] = {"mbarrier_arrive_release_cluster", MBARRIER_ARRIVE_REMOTE, SCOPE_CLUSTER, 1},
         [MODEL_EXPECT] = {"mbarrier_expect_tx", MBARRIER_EXPECT, SCOPE_CTA, 0},
         [MODEL_ARRIVE_EXPECT] = {"mbarrier_arrive_expect_tx", MBARRIER_ARRIVE_EXPECT, SCOPE_CTA, 0},
-        [MODEL_EXPECT_REMOTE] = {"mbarrier_expect_tx_remote", MBARRIER_EXPECT, SCOPE_CTA, 0},
         [MODEL_ARRIVE_EXPECT_REMOTE] = {"mbarrier_arrive_expect_tx_remote", MBARRIER_ARRIVE_EXPECT, SCOPE_CLUSTER, 1}};
     const MbarrierChange change = deeds[deed].change;
     const int announces = change == MBARRIER_EXPECT || change == MBARRIER_ARRIVE_EXPECT;
-    const int arrivals = change == MBARRIER_EXPECT ? 0 : announces ? 1 : amount;
     Thread *t = current_thread();
     Site site = site_of(here);
     Barrier *b = mbarrier_reach(t, rank < 0 ? t->cta->rank : rank, bar, site, deeds[deed].what, 0);
-    uint64_t token = (uint64_t)b->cta->mbarriers->at[b->offset / BARRIER_BYTES] << TOKEN_SHIFT | b->phase;
     if (announces) {
-        b->tx += amount;
-        b->announced += (uint64_t)amount;
-        POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = amount, .site = site);
+        b->tx += bytes;
+        b->announced += (uint64_t)bytes;
+        POST(MBARRIER_ANNOUNCED, .thread = t, .barrier = b, .amount = bytes, .site = site);
     }
-    if (arrivals != 0 || !announces) {
-        POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .amount = arrivals, .scope = deeds[deed].scope, .site = site,
+    if (change != MBARRIER_EXPECT) {
+        POST(MBARRIER_ARRIVE, .thread = t, .barrier = b, .scope = deeds[deed].scope, .site = site,
              .what = deeds[deed].what);
-        b->pending = b->pending > arrivals ? b->pending - arrivals : 0;
+        b->pending -= b->pending > 0;
     }
     POST(MBARRIER_CHANGED, .thread = t, .barrier = b, .site = site, .change = change,
-         .amount = change == MBARRIER_ARRIVE_REMOTE ? t->cta->block : amount);
+         .amount = change == MBARRIER_ARRIVE_REMOTE ? t->cta->block
+                   : announces                      ? bytes
+                                                    : 1);
     uint64_t phase = b->phase;
     try_complete(b);
     completed_by(t, b, phase);
     if (deeds[deed].pauses) {
         thread_pause(t);
     }
-    return token;
 }
 
 void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
@@ -199,8 +183,7 @@ void model_mbarrier_complete_tx(void *bar, int bytes, const char *here) {
 
 /* ---- arrivals of cp.async ---------------------------------------------------------------------------------------- */
 
-void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, int counts, Site site) {
-    b->pending += !counts;
+void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, Site site) {
     POST(MBARRIER_COPIES, .thread = t, .barrier = b, .group = group, .site = site);
 }
 
@@ -212,16 +195,6 @@ void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group) {
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
-
-/* The parity that a wait with this token asks for: the barrier looks at nothing else. */
-static uint32_t parity_of(Thread *t, Barrier *b, uint64_t token, Site site, const char *what) {
-    const CtaBarriers *all = t->cta->mbarriers;
-    uint64_t number = token >> TOKEN_SHIFT;
-    POST(MBARRIER_WAIT_TOKEN, .thread = t, .barrier = b,
-         .of = number >= 1 && number <= (uint64_t)all->count ? all->list[number - 1] : NULL,
-         .phase = token & TOKEN_PHASE, .site = site, .what = what);
-    return (uint32_t)token & 1;
-}
 
 /* A thread to which nothing tells that a phase is complete may have come before it was: chance decides once a phase
  * whether it is told no, then until it waits; in the policies that leave little to chance only where another lane of
@@ -277,25 +250,19 @@ static int wait_for(Thread *t, Barrier *b, uint32_t parity, Scope scope, Site si
     return 1;
 }
 
-int model_mbarrier_ask(int how, void *bar, uint64_t parity_or_token, const char *here) {
-    static const char *const text[] = {
-        "mbarrier_test_wait_parity", "mbarrier_try_wait_parity", "mbarrier_wait_parity", "mbarrier_wait_parity",
-        "mbarrier_test_wait",        "mbarrier_try_wait",        "mbarrier_wait"};
+int model_mbarrier_ask(ModelAsking how, void *bar, uint32_t parity, const char *here) {
+    static const char *const text[] = {"mbarrier_test_wait_parity", "mbarrier_try_wait_parity", "mbarrier_wait_parity",
+                                       "mbarrier_wait_parity"};
     Thread *t = current_thread();
     POLL_BEGINS(t);
     Site site = site_of(here);
     const char *what = text[how];
     Barrier *b = own(t, bar, site, what);
-    uint32_t parity = (uint32_t)parity_or_token & 1;
-    if (how >= MODEL_BY_TOKEN) {
-        parity = parity_of(t, b, parity_or_token, site, what);
-    } else {
-        POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = (uint32_t)parity_or_token, .site = site, .what = what);
-    }
-    const ModelAsking asking = (ModelAsking)(how % MODEL_BY_TOKEN);
-    if (asking == MODEL_TRY) {
+    POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity, .site = site, .what = what);
+    parity &= 1; /* all that the barrier looks at */
+    if (how == MODEL_TRY) {
         thread_pause(t);
     }
-    return asking < MODEL_WAIT ? ask(t, b, parity, site)
-                               : wait_for(t, b, parity, asking == MODEL_WAIT ? SCOPE_CTA : SCOPE_CLUSTER, site);
+    return how < MODEL_WAIT ? ask(t, b, parity, site)
+                            : wait_for(t, b, parity, how == MODEL_WAIT ? SCOPE_CTA : SCOPE_CLUSTER, site);
 }

@@ -16,7 +16,6 @@ struct Barrier {
     int array_number; /* of the mbarrier_init() that made it, and its neighbours */
     int expected, pending;
     long long tx;
-    int gone; /* mbarrier_inval() has ended it */
     unsigned long long phase;
     unsigned long long announced,
         brought; /* bytes of this phase; tx is their difference, and what earlier phases left of it */
@@ -38,7 +37,7 @@ typedef struct CtaBarriers {
 
 /* What happens to a barrier, with an amount. */
 typedef enum {
-    MBARRIER_ARRIVE,        /* arrivals */
+    MBARRIER_ARRIVE,        /* 1 */
     MBARRIER_ARRIVE_REMOTE, /* from this CTA */
     MBARRIER_EXPECT,        /* bytes */
     MBARRIER_ARRIVE_EXPECT, /* bytes */
@@ -50,9 +49,9 @@ typedef enum {
 /* For this file and those of copies: the barrier at the same place in CTA `rank` of the cluster as `bar` in the
  * thread's own. Waits if it has not been initialised. by_engine: the copy engine is to use it, not the thread. */
 Barrier *mbarrier_reach(Thread *t, int rank, const void *bar, Site site, const char *what, int by_engine);
-/* copy.c, tmem.c: the barrier is to get an arrival when the thread's copies of these groups so far are done; `counts`
- * if mbarrier_init() counts it, else the phase expects one more. They are done. */
-void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, int counts, Site site);
+/* copy.c, tmem.c: the barrier is to get an arrival when the thread's copies of these groups so far are done. They are
+ * done. */
+void mbarrier_await_copies(Thread *t, Barrier *b, GroupKind group, Site site);
 void mbarrier_copies_arrive(Thread *t, Barrier *b, GroupKind group);
 /* Bytes of a copy have landed at p; `what` names the copy. */
 void mbarrier_land(Barrier *b, uint32_t bytes, const char *what, const void *p);

@@ -363,7 +363,7 @@ void model_tcgen05_commit(void *bar, int pair, int targets, const char *here) {
     for (int rank = 0; rank < t->cta->cluster->size; rank++) {
         if (targets >> rank & 1) {
             Barrier *b = mbarrier_reach(t, rank, bar, site, "tcgen05.commit", 1);
-            mbarrier_await_copies(t, b, GROUP_TMEM, 1, site);
+            mbarrier_await_copies(t, b, GROUP_TMEM, site);
             issue(t->cta->tmem, (TmemWork){.does = DOES_COMMIT, .commit = {t, b}});
         }
     }

@@ -265,7 +265,7 @@ ON(count, BARRIER_ARRIVE) {
 
 ON(count, ATOMIC) { counts[COUNT_ATOMICS] += global_is(e->p); }
 
-ON(count, MBARRIER_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0 ? (unsigned long long)e->amount : 0; }
+ON(count, MBARRIER_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0; }
 ON(count, MBARRIER_COPIES_ARRIVE) { counts[COUNT_MBARRIER_ARRIVALS] += b->pending > 0; }
 
 ON(count, MBARRIER_COMPLETE) { counts[COUNT_MBARRIER_PHASES]++; }

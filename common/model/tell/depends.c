@@ -60,7 +60,6 @@ ON(depends, MBARRIER_WAIT) {
     }
     goes_on(t);
 }
-HEARS(depends, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(depends, MBARRIER_ASKED) {
     enum { LIKE_A_LOOP = 3 }; /* the first turns of one may be compiled apart */

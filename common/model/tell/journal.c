@@ -101,7 +101,7 @@ static const char *const names[] = {
 /* A change of an mbarrier: in --steps, NULL: that is told as another event; and in --barriers. */
 static const struct {
     const char *name, *row;
-} changes[] = {[MBARRIER_ARRIVE] = {"arrive", "arrive %lld"},
+} changes[] = {[MBARRIER_ARRIVE] = {"arrive", "arrive"},
                [MBARRIER_ARRIVE_REMOTE] = {"arrive_remote", "arrive from CTA %lld"},
                [MBARRIER_EXPECT] = {"expect", "expect_tx %lld"},
                [MBARRIER_ARRIVE_EXPECT] = {"announce", "arrive.expect_tx %lld"},
@@ -254,7 +254,6 @@ ON(barrier_rows, MBARRIER_LANDED) {
 
 ON(barrier_rows, MBARRIER_CHANGED) {
     char text[64];
-    const char *how = e->change == MBARRIER_ARRIVE && e->amount == 1 ? "arrive" : changes[e->change].row;
-    snprintf(text, sizeof text, how, e->amount);
+    snprintf(text, sizeof text, changes[e->change].row, e->amount);
     print_row(b, text);
 }

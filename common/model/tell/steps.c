@@ -476,7 +476,6 @@ ON(steps, MBARRIER_COMPLETE) {
 }
 
 ON(steps, MBARRIER_WAIT) { t->steps->wait_begin = t->steps->time; }
-HEARS(steps, MBARRIER_WAIT_TOKEN, on_MBARRIER_WAIT);
 
 ON(steps, MBARRIER_PASSED) {
     ThreadSteps *s = t->steps;
