@@ -67,10 +67,6 @@ void dwarf_skip(Bytes *b, uint64_t bytes) {
 
 uint64_t dwarf_number(Bytes *b, int size) {
     uint64_t value = 0;
-    if (size > 8 || b->end - b->p < size) {
-        b->p = b->end;
-        return 0;
-    }
     memcpy(&value, b->p, (size_t)size);
     b->p += size;
     return value;
@@ -78,46 +74,24 @@ uint64_t dwarf_number(Bytes *b, int size) {
 
 uint64_t dwarf_uleb(Bytes *b) {
     uint64_t value = 0;
-    for (int shift = 0; b->p < b->end; shift += 7) {
-        uint8_t byte = *b->p++;
-        if (shift < 64) {
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        }
-        if (!(byte & 0x80)) {
-            break;
-        }
-    }
+    int shift = 0;
+    do {
+        value |= shift < 64 ? (uint64_t)(*b->p & 0x7f) << shift : 0;
+        shift += 7;
+    } while (*b->p++ & 0x80);
     return value;
 }
 
 int64_t dwarf_sleb(Bytes *b) {
-    uint64_t value = 0;
-    int shift = 0;
-    uint8_t byte = 0;
-    while (b->p < b->end) {
-        byte = *b->p++;
-        if (shift < 64) {
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        }
-        shift += 7;
-        if (!(byte & 0x80)) {
-            break;
-        }
-    }
-    if (shift < 64 && (byte & 0x40)) {
-        value |= ~(uint64_t)0 << shift;
-    }
-    return (int64_t)value;
+    const uint8_t *first = b->p;
+    uint64_t value = dwarf_uleb(b);
+    const ptrdiff_t bits = 7 * (b->p - first);
+    return (int64_t)(bits < 64 && (b->p[-1] & 0x40) ? value | ~(uint64_t)0 << bits : value);
 }
 
 const char *dwarf_string(Bytes *b) {
     const char *s = (const char *)b->p;
-    size_t length = strnlen(s, (size_t)(b->end - b->p));
-    if (b->p + length >= b->end) {
-        b->p = b->end;
-        return "";
-    }
-    b->p += length + 1;
+    b->p += strlen(s) + 1;
     return s;
 }
 

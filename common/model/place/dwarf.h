@@ -17,7 +17,7 @@ void line_init(void);
 Bytes dwarf_section(const char *name);
 void dwarf_close(void);
 
-/* Take something from the front; at the end of the bytes, zeros and empty strings. */
+/* Take something from the front, which is there: the compiler wrote it. dwarf_skip() stops at the end. */
 uint64_t dwarf_number(Bytes *b, int size);
 uint64_t dwarf_uleb(Bytes *b);
 int64_t dwarf_sleb(Bytes *b);
