@@ -94,8 +94,8 @@ const char *model_unreached(int index);
 const char *model_depends(void);
 /* ... launches so far, since model_forget_depends(). */
 int model_launches(void);
-/* Which k some sums of the last launches have got twice, or never: "FILE:LINE: ...". NULL: none. That may be on
- * purpose; it tells where to look once the result is known to be wrong. */
+/* Which k some sums of the last launches have got twice: "FILE:LINE: ...". NULL: none. That may be on purpose; it tells
+ * where to look once the result is known to be wrong. */
 const char *model_sums(void);
 
 void model_forget_depends(void);

@@ -67,7 +67,7 @@ extern const Case *const __start_cases[], *const __stop_cases[];
         }                \
     } while (0)
 
-/* No rule is broken, but the result is wrong, and the model tells what its sums have got. */
+/* No rule is broken, but the result is wrong, and the model tells what its sums have got twice. */
 #define SUMS_WRONG "= sums"
 
 /* What not every compiler and processor shows. */

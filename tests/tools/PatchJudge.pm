@@ -159,7 +159,7 @@ sub judged_by_reports ($p) {
 }
 
 # in_default_run(PATCH): by which rule the run without options of what has been built reports a bug first; SUMS if it
-# says which products a wrong result has twice or not at all; else how it ends.
+# says which products a wrong result has twice; else how it ends.
 sub in_default_run {
     my $said = `cd $_[0]{build} && $LIMITED ./program --on model 2>&1 >said`;
     my $status = $? >> 8;

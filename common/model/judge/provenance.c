@@ -22,7 +22,6 @@ typedef struct {
     size_t row_bytes; /* 0: it has no place in memory that is known */
     int first_row;    /* of the matrix, here */
     int rows, element_bytes;
-    int columns; /* 0: no map has told */
 } Tensor;
 
 static struct {
@@ -67,9 +66,6 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord) {
         known.last = tag_of_base(map);
         known.last_base = map->base;
         known.last_pitch = map->stride[0];
-        Tensor *t = &known.tensor[known.last.tensor];
-        int columns = known.last.column + (int)map->size[0];
-        t->columns = columns > t->columns ? columns : t->columns;
     }
     return (Tag){known.last.tensor, map->element_bytes, known.last.row + (int32_t)coord[1],
                  known.last.column + (int32_t)coord[0]};
@@ -164,8 +160,6 @@ Tag provenance_of(Cta *cta, uint32_t offset) {
     }
     return *tag;
 }
-
-int tag_columns(Tag tag) { return tag.tensor < TENSORS ? known.tensor[tag.tensor].columns : 0; }
 
 const char *tag_matrix(Tag tag) { return tag.tensor < TENSORS ? known.tensor[tag.tensor].name : ""; }
 

@@ -22,8 +22,6 @@ Tag tag_of_map(const TensorMap *map, const int64_t *coord);
 Tag tag_of_global(const void *p);
 /* "A"; empty if it is of no matrix. */
 const char *tag_matrix(Tag tag);
-/* How many columns the matrix has; 0: no tensor map has told. */
-int tag_columns(Tag tag);
 /* "A(8,16)": row and column of its first element. Returns text, PHRASE_SIZE bytes. */
 const char *tag_text(Tag tag, char *text);
 

@@ -1,5 +1,5 @@
 /* results.h - what becomes of products: a CTA's results must go to its own rows and columns of C (results.c), and of
- * each sum it is known which k it has got (sums.c; model_sums() of model_host.h tells it). */
+ * each sum it is known which k it has got twice (sums.c; model_sums() of model_host.h tells it). */
 #ifndef RESULTS_H
 #define RESULTS_H
 
