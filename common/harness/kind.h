@@ -330,8 +330,8 @@ int kind_max_exact_k(Kind kind);
  *     eps(k) = 2^-13 * (1/2 + 8 / sqrt(blocks of 128)) + accumulation_eps(4 * blocks)
  *
  * whose second part is fp32's: a scale's rounding, a product's, a sum's. The 1/2 is for tensor cores that round
- * downwards, whose losses have a mean. With sums of 14 bits in simulation a right result uses up to 0.04 of this,
- * and up to 0.4 where all is rounded downwards (tests/unit/test_kind.c).
+ * downwards, whose losses have a mean. With the sums of an H200 a right result uses up to 0.04 of this
+ * (tests/unit/test_kind.c), and in a simulation that rounded all downwards up to 0.4.
  *
  * What it finds: a k32 step left out moves an element of normal data by 5.7 products (standard deviation), which is
  * 9 / k of sum|a||b|, and by more where the block's scale is large. At k = 7168 that is 10 * 2^-13, and eps 1.6 *

@@ -32,50 +32,30 @@ static void depends_on_seed_matrix_and_index(DataKind kind, int chance) {
     ok(agreement(kind, 1, OPERAND_A, UINT64_MAX, OPERAND_A, 0) < chance, "%s: the largest seed works", name);
 }
 
-static void integers_are_uniform(void) {
-    int counts[2 * INTEGER_LIMIT + 1] = {0}, outside = 0;
+/* Mean 0, and these moments, each within five standard errors over a million numbers. */
+static void has_moments(DataKind kind, double second, double fourth, double largest) {
+    double sum = 0, squares = 0, fourths = 0, lagged = 0, before = 0, most = 0;
+    int fractions = 0, nan = 0;
     for (int i = 0; i < COUNT; i++) {
-        float value = bf16_value(at(DATA_INTEGERS, 1, OPERAND_A, i));
-        if (value != (float)(int)value || value < -INTEGER_LIMIT || value > INTEGER_LIMIT) {
-            outside++;
-        } else {
-            counts[(int)value + INTEGER_LIMIT]++;
-        }
-    }
-    is_int(outside, 0, "integers from -4 to 4, nothing else");
-    double expected = COUNT / 9.0, chi2 = 0;
-    for (int i = 0; i < 9; i++) {
-        chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
-    }
-    /* 8 degrees of freedom: 26.1 is exceeded once in a thousand. */
-    if (!ok(chi2 < 26.1, "each as often as the others")) {
-        diag("chi squared %g", chi2);
-    }
-}
-
-static void normals_are_normal(void) {
-    double sum = 0, squares = 0, fourths = 0, lagged = 0, before = 0, largest = 0;
-    int inside_one = 0, nan = 0;
-    for (int i = 0; i < COUNT; i++) {
-        bf16 bits = at(DATA_NORMAL, 1, OPERAND_B, i);
+        bf16 bits = at(kind, 1, OPERAND_B, i);
         double value = (double)bf16_value(bits);
         nan += bf16_is_nan(bits);
+        fractions += value != rint(value);
         sum += value;
         squares += value * value;
         fourths += value * value * value * value;
         lagged += value * before;
-        inside_one += fabs(value) < 1;
-        largest = fmax(largest, fabs(value));
+        most = fmax(most, fabs(value));
         before = value;
     }
-    /* The standard errors of these four over a million numbers are 0.001, 0.0014, 0.01 and 0.001. */
-    ok(fabs(sum / COUNT) < 0.005, "normal: mean 0 (%.4f)", sum / COUNT);
-    ok(fabs(squares / COUNT - 1) < 0.01, "normal: variance 1 (%.4f)", squares / COUNT);
-    ok(fourths / COUNT > 2.8 && fourths / COUNT < 3.05, "normal: fourth moment near 3 (%.3f)", fourths / COUNT);
-    ok(fabs(lagged / COUNT) < 0.005, "normal: neighbours are not correlated (%.4f)", lagged / COUNT);
-    ok(fabs((double)inside_one / COUNT - 0.683) < 0.01, "normal: 68 %% within one sigma (%.3f)",
-       (double)inside_one / COUNT);
-    ok(nan == 0 && largest <= 6, "normal: none beyond 6 (%.2f)", largest);
+    const char *name = data_names[kind];
+    const double error = 5 / sqrt(COUNT), spread = sqrt(fourth - second * second);
+    ok(fabs(sum / COUNT) < error * sqrt(second), "%s: mean 0 (%.4f)", name, sum / COUNT);
+    ok(fabs(squares / COUNT - second) < error * spread, "%s: variance %.4f (%.4f)", name, second, squares / COUNT);
+    ok(fabs(fourths / COUNT - fourth) < 0.02 * fourth, "%s: fourth moment %.2f (%.3f)", name, fourth, fourths / COUNT);
+    ok(fabs(lagged / COUNT) < error * second, "%s: neighbours are not correlated (%.4f)", name, lagged / COUNT);
+    ok(nan == 0 && most <= largest, "%s: none beyond %g (%.2f)", name, largest, most);
+    ok((fractions == 0) == (kind == DATA_INTEGERS), "%s: %d are no integers", name, fractions);
 }
 
 /* The generator must not change unnoticed: results in CSV files and recorded vectors depend on it. */
@@ -124,8 +104,8 @@ static void rounds_to_nearest_even(void) {
 int main(void) {
     depends_on_seed_matrix_and_index(DATA_INTEGERS, COUNT / 16 / 8);
     depends_on_seed_matrix_and_index(DATA_NORMAL, COUNT / 16 / 100);
-    integers_are_uniform();
-    normals_are_normal();
+    has_moments(DATA_INTEGERS, 60 / 9.0, 708 / 9.0, INTEGER_LIMIT); /* -4 to 4, each as often as the others */
+    has_moments(DATA_NORMAL, 1, 2.9, 6);                            /* sums of uniform numbers: almost 3 */
     stays_what_it_was();
     rounds_to_nearest_even();
     return tap_done();
