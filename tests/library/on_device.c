@@ -1,5 +1,5 @@
-/* on_device - libgemm09 on a Hopper GPU: threads, graphs, what only a device can refuse, and the largest sizes. Prints
- * TAP; without a GPU it skips. */
+/* on_device - libgemm09 on a Hopper GPU: threads, graphs, what only a device can refuse, and the largest sizes; and
+ * libattention13, called from C. Prints TAP; without a GPU it skips. */
 #include "tap.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 
 #include <cuda_runtime.h>
 
+#include "attention13.h"
 #include "gemm09.h"
 
 static void must(cudaError_t error, const char *what) {
@@ -296,6 +297,72 @@ static void test_devices(Gemm09 *handle) {
     is_int(gemm09_launch(handle, &p, text, sizeof text), GEMM09_CUDA_FAILED, "a stream of another device: refused");
 }
 
+/* ---- libattention13 ---- */
+
+enum { BATCHES = 2, HEADS = 4, KV_HEADS = 2, QUERIES = 200, KEYS = 333, HEAD = 64 };
+enum { Q_ROWS = BATCHES * QUERIES * HEADS, KV_ROWS = BATCHES * KEYS * KV_HEADS };
+
+static void launch_attention(const Attention13 *p, const char *name) {
+    char text[ATTENTION13_TEXT_BYTES];
+    Attention13Status status = attention13_launch(p, text, sizeof text);
+    must(cudaDeviceSynchronize(), name);
+    (void)(ok(status == ATTENTION13_OK && text[0] == '\0', "%s: launched", name) || diag("%s", text));
+}
+
+/* The first number of each query is 8, its others are 0, so a score is the first number of a key: 64 for every third
+ * key, and 0. The others' weights are exp(-64) of theirs: O is the mean of V over every third key that a query sees. */
+static void test_attention(void) {
+    void *k = filled(KV_ROWS * HEAD), *v = filled(KV_ROWS * HEAD);
+    void *q = allocated(Q_ROWS * HEAD * 2, 0), *o = allocated(Q_ROWS * HEAD * 2, 0xff), *lse = allocated(Q_ROWS * 4, 0);
+    uint16_t *q_host = calloc(Q_ROWS * HEAD, 2), *k_host = copied(k, KV_ROWS * HEAD * 2);
+    uint16_t *v_host = copied(v, KV_ROWS * HEAD * 2);
+    for (int row = 0; row < Q_ROWS; row++) {
+        q_host[row * HEAD] = 0x4100;
+    }
+    for (int row = 0; row < KV_ROWS; row++) {
+        k_host[row * HEAD] = row / KV_HEADS % KEYS % 3 == 0 ? 0x4280 : 0;
+    }
+    must(cudaMemcpy(q, q_host, Q_ROWS * HEAD * 2, cudaMemcpyHostToDevice), "a copy");
+    must(cudaMemcpy(k, k_host, KV_ROWS * HEAD * 2, cudaMemcpyHostToDevice), "a copy");
+    const int64_t q_stride[] = {QUERIES * HEADS * HEAD, HEAD, HEADS * HEAD};
+    const int64_t kv_stride[] = {KEYS * KV_HEADS * HEAD, HEAD, KV_HEADS * HEAD};
+    Attention13 p = {.batches = BATCHES, .heads = HEADS, .kv_heads = KV_HEADS, .queries = QUERIES, .keys = KEYS};
+    p.head_size = HEAD, p.causal = 1, p.scale = 1.0f / 8;
+    p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
+    for (int i = 0; i < 3; i++) {
+        p.q_stride[i] = p.o_stride[i] = q_stride[i], p.k_stride[i] = p.v_stride[i] = kv_stride[i];
+    }
+    launch_attention(&p, "attention, causal, with grouped heads");
+    uint16_t *o_host = copied(o, Q_ROWS * HEAD * 2);
+    float *lse_host = copied(lse, Q_ROWS * 4);
+    int wrong = 0;
+    for (int row = 0; row < Q_ROWS; row++) {
+        int head = row % HEADS, query = row / HEADS % QUERIES, batch = row / HEADS / QUERIES;
+        int seen = (query + KEYS - QUERIES) / 3 + 1;
+        float logarithm = lse_host[(batch * HEADS + head) * QUERIES + query];
+        wrong += !(fabs(logarithm - (64 + log(seen))) < 1e-3);
+        for (int i = 0; i < HEAD; i++) {
+            double sum = 0, got = value_of(o_host[row * HEAD + i]);
+            for (int key = 0; key < 3 * seen; key += 3) {
+                sum += value_of(v_host[((batch * KEYS + key) * KV_HEADS + head / (HEADS / KV_HEADS)) * HEAD + i]);
+            }
+            wrong += !(fabs(got - sum / seen) <= fabs(sum / seen) / 128 + 1e-4);
+        }
+    }
+    is_int(wrong, 0, "... all elements are means, and all logarithms those of their numbers");
+
+    wrong = 0, p.keys = 0, p.k = p.v = NULL;
+    launch_attention(&p, "attention without keys");
+    free(o_host), free(lse_host);
+    o_host = copied(o, Q_ROWS * HEAD * 2), lse_host = copied(lse, Q_ROWS * 4);
+    for (int i = 0; i < Q_ROWS * HEAD; i++) {
+        wrong += (o_host[i] & 0x7fff) != 0 || lse_host[i / HEAD] != -INFINITY;
+    }
+    is_int(wrong, 0, "... gives zeros, and logarithms of -infinity");
+    p.queries = 0, p.q = p.o = NULL, p.lse = NULL;
+    launch_attention(&p, "attention without queries");
+}
+
 int main(void) {
     char text[GEMM09_TEXT_BYTES];
     Gemm09 *handle;
@@ -329,5 +396,6 @@ int main(void) {
     test_large(handle, 1, 1, GEMM09_MAX_SIZE);
     test_large(handle, 200000, 100000, 8);
     gemm09_destroy(handle);
+    test_attention();
     return tap_done();
 }

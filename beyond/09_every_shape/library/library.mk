@@ -5,11 +5,11 @@ LIBRARY_SOURCE := beyond/09_every_shape/library
 LIBRARY := $(B)/library
 ATTENTION_SOURCE := beyond/13_attention/library
 LIBRARY_FILES := $(addprefix $(LIBRARY)/,gemm09.o libgemm09.so libgemm09.a example example_static attention13.o \
-                 libattention13.so libattention13.a attention)
+                 libattention13.so libattention13.a)
 OBJCOPY := objcopy
 NEEDS += gemm09:SM90A attention13:SM90A # as the chapters that they include
 
-##learn make library|build libgemm09 of 09_every_shape and libattention13, shared and static, and programs that use them; needs nvcc
+##learn make library|build libgemm09 of 09_every_shape and libattention13, shared and static, and programs that use the first; needs nvcc
 .PHONY: library
 ifneq ($(HAVE_NVCC),)
 library: $(LIBRARY_FILES)
@@ -46,14 +46,10 @@ define linked_example
 endef
 $(LIBRARY)/example.o: $(LIBRARY_SOURCE)/example.c $(LIBRARY_SOURCE)/gemm09.h $(NVCC_STAMP)
 	$(c_example)
-$(LIBRARY)/attention.o: $(ATTENTION_SOURCE)/attention.c $(ATTENTION_SOURCE)/attention13.h $(NVCC_STAMP)
-	$(c_example)
 $(LIBRARY)/example: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.so
 	$(call linked_example,-lgemm09)
 $(LIBRARY)/example_static: $(LIBRARY)/example.o $(LIBRARY)/libgemm09.a
 	$(call linked_example,$(LIBRARY)/libgemm09.a)
-$(LIBRARY)/attention: $(LIBRARY)/attention.o $(LIBRARY)/libattention13.so
-	$(call linked_example,-lattention13)
 else
 library:
 	@echo "the libraries cannot be built: $(NO_NVCC)" >&2; exit 1
