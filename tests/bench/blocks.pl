@@ -230,7 +230,7 @@ sub experiment {
     my @missing = grep { my $variant = $_; !grep { $run->{cell}{$_}{$variant} } @sizes } map { $_->[0] } @variants;
     my $ratio = sub {
         my ($cell, $base) = @_;
-        return $base && $base->{median} ? sprintf('%.3f', $cell->{median} / $base->{median}) : $NONE;
+        return $base ? sprintf('%.3f', $cell->{median} / $base->{median}) : $NONE;
     };
     my ($text, $rows);
     if ($name eq 'latency') {
@@ -240,7 +240,7 @@ sub experiment {
         for my $variant (@variants) {
             my @cells = map {
                 my ($cell, $base) = @{ $run->{cell}{$_} }{@$variant};
-                !$cell ? '' : $cell->{instead} // spread_text($cell, \&figure_text) . ', ' . $ratio->($cell, $base);
+                $cell ? spread_text($cell, \&figure_text) . ', ' . $ratio->($cell, $base) : '';
             } @sizes;
             $rows .= line($variant->[0], @cells) if grep { $_ ne '' } @cells;
         }
@@ -252,14 +252,13 @@ sub experiment {
             for my $variant (@variants) {
                 my ($cell, $base) = @{ $run->{cell}{$size} }{@$variant};
                 next if !$cell;
-                $rows .= line($variant->[0], $is_one ? () : shape_text($size), $cell->{instead} ? ($cell->{instead}, ('') x (2 + @units))
-                    : (spread_text($cell, \&figure_text), $ratio->($cell, $base),
-                    defined $cell->{more}{MHz} ? sprintf('%.0f', $cell->{more}{MHz}) : $NONE, map { $cell->{more}{$_} // $NONE } @units));
+                $rows .= line($variant->[0], $is_one ? () : shape_text($size), spread_text($cell, \&figure_text), $ratio->($cell, $base),
+                    defined $cell->{more}{MHz} ? sprintf('%.0f', $cell->{more}{MHz}) : $NONE, map { $cell->{more}{$_} // $NONE } @units);
             }
         }
     }
     refuse_block("no CSV in $RESULTS has this experiment") if !defined $rows;
-    return $text . $rows . (@missing ? "\nNot measured yet: " . listed(@missing) . ".\n" : '')
+    return $text . $rows . (@missing ? "\nWithout a figure: " . listed(@missing) . ".\n" : '')
         . "\nMeasured: $run->{gpu}, $run->{date}, commit $run->{commit} (" . link_text($run->{file}) . ").\n";
 }
 

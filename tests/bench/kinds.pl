@@ -15,7 +15,6 @@ sub over { my ($x, $y) = @_; return $x && $y ? $x / $y : undef }
 sub or_none { my ($x, $text) = @_; return defined $x ? $text->($x) : $NONE }
 sub two_digits { return sprintf '%.2f', $_[0] }
 sub three_digits { return sprintf '%.3f', $_[0] }
-sub ms_text { return sprintf '%.3f', $_[0] }
 
 # Milliseconds of a launch at this many TFLOP/s.
 sub ms_of { my ($size, $tflops) = @_; my ($m, $n, $k) = split /x/, $size; return 2 * $m * $n * $k / $tflops * 1e-9 }
@@ -38,9 +37,8 @@ sub figure_of_kind ($card, $number) {
         return "$mean of cuBLAS, mean of seven large shapes [least]";
     } elsif ($mode eq 'fp8') {
         my $mean = fp8_mean($run) // refuse_block('no CSV has 10 beside another at one of the six shapes');
-        return "$mean of the better of " . listed(sort { $a cmp $b } map { s/ fp8$//r } map { /^cublas/ ? () : $_ } others($run))
-            . ' and cuBLASLt, mean of six shapes [least]' if grep { !/^cublas/ } others($run);
-        return "$mean of cuBLASLt, mean of six shapes [least]";
+        return "$mean of the better of " . listed(sort { $a cmp $b } map { s/ fp8$//r } grep { !/^cublas/ } others($run))
+            . ' and cuBLASLt, mean of six shapes [least]';
     } elsif ($mode eq 'w4a8') {
         my @few = grep { rows_of($_) >= 16 && rows_of($_) <= $FEW } sizes_of($run);
         my @ratios = sort { $a <=> $b } grep { defined } map { over(median_at($run, $_, 11), median_at($run, $_, 10)) } @few;
@@ -51,7 +49,7 @@ sub figure_of_kind ($card, $number) {
     }
     my $size = $LADDER[0];
     my ($own, $base) = map { median_at($run, $size, $_) // refuse_block('no CSV has ' . shape_text($size) . " on two GPUs by $_") } 'gather_c 12', 'gather_c nccl';
-    return shape_text($size) . ' on two GPUs in ' . ms_text(ms_of($size, $own)) . ' ms; cuBLAS, then NCCL: ' . ms_text(ms_of($size, $base)) . ' ms';
+    return shape_text($size) . ' on two GPUs in ' . three_digits(ms_of($size, $own)) . ' ms; cuBLAS, then NCCL: ' . three_digits(ms_of($size, $base)) . ' ms';
 }
 
 # The run that its figure is of; undef if there is none.
@@ -98,7 +96,7 @@ sub fp8 {
     my $copy = copy_rate($run);
     my $text = '';
     for my $few (0, 1) {
-        my @sizes = sizes_with($run, $few) or next;
+        my @sizes = grep { (rows_of($_) <= $FEW) == $few } sizes_of($run) or next;
         $text .= head('M x N x K', '10 TFLOP/s', (map { label($_) } @others), '10 / the best of them',
             $few ? 'of a copy' : ());
         for my $size (@sizes) {
@@ -117,19 +115,6 @@ sub fp8 {
     return "$text\n" . source_text($run) . "\n";
 }
 
-# The sizes with few rows, or the others: those of @FP8 first.
-sub sizes_with {
-    my ($run, $few) = @_;
-    my %listed = map { $_ => 1 } @FP8;
-    my @sizes = grep { (rows_of($_) <= $FEW) == $few } sizes_of($run);
-    my %there = map { $_ => 1 } @sizes;
-    return ((grep { $there{$_} } @FP8), grep { !$listed{$_} } @sizes);
-}
-
-# The sizes of a run with these weights, by M.
-sub by_rows { my ($run, $weights) = @_; return sort { rows_of($a) <=> rows_of($b) } grep { /^\d+x\Q$weights\E$/ } sizes_of($run) }
-sub weights_of { my ($run) = @_; my %seen; return grep { !$seen{$_}++ } map { s/^\d+x//r } sizes_of($run) }
-
 sub w4a8 {
     my ($card) = @_;
     my $run = mode_run('w4a8', $card);
@@ -138,9 +123,10 @@ sub w4a8 {
     my $text = head('N x K', 'M', '11 TFLOP/s', '10_fp8', (map { label($_) } @others), '11 / 10',
         (map { '11 / ' . label($_) } @others), 'of a copy');
     my @slower;
-    for my $weights (weights_of($run)) {
+    my %seen;
+    for my $weights (grep { !$seen{$_}++ } map { s/^\d+x//r } sizes_of($run)) {
         my $from;
-        for my $size (by_rows($run, $weights)) {
+        for my $size (sort { rows_of($a) <=> rows_of($b) } grep { /^\d+x\Q$weights\E$/ } sizes_of($run)) {
             my ($m, $n, $k) = split /x/, $size;
             my ($own, $fp8, $rate) = ($run->{cell}{$size}{11}, median_at($run, $size, 10), median_at($run, $size, 11));
             my $moved = $rate && moved($size, $rate, 4);
@@ -172,7 +158,7 @@ sub of_several {
             for my $pattern (qw(gather_c gather_a reduce_scatter all_reduce)) {
                 my ($own, $nccl) = map { median_at($run, $size, "$pattern $_") } '12', 'nccl';
                 next if !$own;
-                $text .= line($pattern, shape_text($size), (map { or_none(median_at($run, $size, "$pattern $_->[0]"), sub { ms_text(ms_of($size, $_[0])) }) } @shown),
+                $text .= line($pattern, shape_text($size), (map { or_none(median_at($run, $size, "$pattern $_->[0]"), sub { three_digits(ms_of($size, $_[0])) }) } @shown),
                     or_none(over($own, $nccl), \&three_digits));
             }
         }

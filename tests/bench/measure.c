@@ -86,9 +86,6 @@ static void write_value(const Session *session, int group, const Row *row, doubl
 void strike(Session *session, int group, int place, State state) {
     const Row *row = &session->row[session->group[group].row[place]];
     printf("  %-32s  %s\n", row->label, state_text[state]);
-    if (!session->of_kernels && state >= WRONG) {
-        write_variant(session, group, row, (Spread){0, 0, 0}, state_text[state]);
-    }
     session->group[group].outcome[place] = state;
 }
 

@@ -17,10 +17,9 @@ like "$(grep -c '^ok' "$scratch/said")" '^[1-9][0-9]+$' "and there are some"
 
 # ---- texts that are wrong: exit status, what is said, a name, the text; its lines end in \n
 
-mkdir -p "$scratch/book/01_one/bugs"
+mkdir -p "$scratch/book/01_one"
 cd "$scratch/book" || exit 1
 printf 'all:\n\techo one\n\techo two; echo three\nfail:\n\texit 1\n01 02 bench break-01 break-07:\n\techo ran >>ran\n' >Makefile
-: >01_one/bugs/bug.patch
 printf '#!/bin/sh\n' >01_one/01_one
 chmod +x 01_one/01_one
 unset MAKEFLAGS MFLAGS MAKELEVEL # what make says to a sub-make would stand among the output
@@ -40,9 +39,6 @@ done <<'LIST'
 0@not run: 2: needs a GPU@commands for a GPU@```sh gpu\nmake break-01\n```\n```\nnot looked at\n```\nand\n```\nmake bench\n```
 1@does not say before how chapter 01 is made|how 01_one/01_one is made@a program that no make before has built@```\nmake 02 && 01_one/01_one\nmake 01\n```
 0@ok 2@a program that a make before has built@```\nmake 01\n01_one/01_one\n```
-0@ok 1 @inline commands@As `make break-01 BUG=bug` does, and `make break-NN BUG=name`
-1@there is no exercise bug@an inline exercise that does not exist@As `make break-01 EX=bug` does
-1@there is no bug worm@an inline bug that does not exist@As `make break-01 BUG=worm` does
 LIST
 printf '```sh gpu\nmake break-01\n```\n\nand\n\n```\nmake bench\n```\n' >README.md
 rm -f ran
