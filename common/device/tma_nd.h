@@ -1,9 +1,10 @@
-/* tma_nd.h - the copies of tma.h for tensors of rank 1 to 5 and of other element types. sm_90.
+/* tma_nd.h - the copies of tma.h for tensors of rank 5, and tensor maps of other element types. sm_90.
  *
  * tma.h's copies of two dimensions serve every element type: that is in the tensor map. Coordinates are elements and
  * may lie outside the tensor, as tma.h says; the first one counts the contiguous dimension, and its bytes are a
- * multiple of 16: 16 elements of fp8, 8 of bf16, 4 of fp32. Loads, stores and sums are called, ordered and completed as
- * their namesakes in tma.h: one thread each. PTX 9.7.9.27.1.2 and 9.7.9.27.1.3. */
+ * multiple of 16: 16 elements of fp8, 8 of bf16, 4 of fp32. Loads and stores are called, ordered and completed as their
+ * namesakes in tma.h: one thread each. A tensor of rank 3 or 4 is one of rank 5 whose last dimensions have size 1.
+ * PTX 9.7.9.27.1.2. */
 #ifndef TMA_ND_H
 #define TMA_ND_H
 
@@ -13,7 +14,6 @@
 typedef enum {
     ELEMENT_UINT8 = 0,
     ELEMENT_FP8 = ELEMENT_UINT8,
-    ELEMENT_INT32 = 3,
     ELEMENT_FP16 = 6,
     ELEMENT_FP32 = 7,
     ELEMENT_BF16 = 9
@@ -28,74 +28,28 @@ typedef struct {
     uint64_t stride[4]; /* bytes from one index of dimension i + 1 to the next; multiples of 16 */
     uint32_t box[5];    /* elements, 1 .. 256; those of box[0] are a multiple of 16 bytes, at most the swizzle's span */
     Swizzle swizzle;
-    int fill_nan; /* 1: loads fill with NaN outside the tensor instead of zero; floating types, not fp8 */
 } Tensor;
 
 #ifdef PTX_FUNCTIONS
 
-/* Copies of a rank: the names of the coordinates in the instruction, after %0 .. %2 or %0 .. %1, and the
- * coordinates. */
-#define TMA_LOAD(rank, at, ...)                                                                        \
-    asm volatile("cp.async.bulk.tensor." rank "d.shared::cluster.global.mbarrier::complete_tx::bytes " \
-                 "[%0], [%1, {" at "}], [%2];" ::"r"(shared_address(dst)),                             \
-                 "l"(map), "r"(shared_address(bar)), __VA_ARGS__                                       \
-                 : "memory")
-#define TMA_STORE(copy, rank, add, at, ...)                                                         \
-    asm volatile(copy ".async.bulk.tensor." rank "d.global.shared::cta." add "bulk_group [%0, {" at \
-                      "}], [%1];" ::"l"(map),                                                       \
-                 "r"(shared_address(src)), __VA_ARGS__                                              \
-                 : "memory")
-
-/* tma_load_2d() of rank 1. */
-DEVICE void tma_load_1d(void *dst, const TensorMap *map, int c0, MBarrier *bar) { TMA_LOAD("1", "%3", "r"(c0)); }
-/* tma_load_2d() of rank 3. */
-DEVICE void tma_load_3d(void *dst, const TensorMap *map, int c0, int c1, int c2, MBarrier *bar) {
-    TMA_LOAD("3", "%3, %4, %5", "r"(c0), "r"(c1), "r"(c2));
-}
-/* tma_load_2d() of rank 4. */
-DEVICE void tma_load_4d(void *dst, const TensorMap *map, int c0, int c1, int c2, int c3, MBarrier *bar) {
-    TMA_LOAD("4", "%3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3));
-}
 /* tma_load_2d() of rank 5. */
 DEVICE void tma_load_5d(void *dst, const TensorMap *map, int c0, int c1, int c2, int c3, int c4, MBarrier *bar) {
-    TMA_LOAD("5", "%3, %4, %5, %6, %7", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
-}
-/* tma_store_2d() of rank 1. */
-DEVICE void tma_store_1d(const TensorMap *map, const void *src, int c0) { TMA_STORE("cp", "1", "", "%2", "r"(c0)); }
-/* tma_store_2d() of rank 3. */
-DEVICE void tma_store_3d(const TensorMap *map, const void *src, int c0, int c1, int c2) {
-    TMA_STORE("cp", "3", "", "%2, %3, %4", "r"(c0), "r"(c1), "r"(c2));
-}
-/* tma_store_2d() of rank 4. */
-DEVICE void tma_store_4d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3) {
-    TMA_STORE("cp", "4", "", "%2, %3, %4, %5", "r"(c0), "r"(c1), "r"(c2), "r"(c3));
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(shared_address(dst)),
+                 "l"(map), "r"(shared_address(bar)), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+                 : "memory");
 }
 /* tma_store_2d() of rank 5. */
 DEVICE void tma_store_5d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3, int c4) {
-    TMA_STORE("cp", "5", "", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
-}
-/* tma_reduce_add_2d() of rank 1. For bf16, fp32 and int32. An element is added as a whole; the order in which several
- * copies add to it is not defined, and so the last bits of the sum are not. */
-DEVICE void tma_reduce_add_1d(const TensorMap *map, const void *src, int c0) {
-    TMA_STORE("cp.reduce", "1", "add.", "%2", "r"(c0));
-}
-/* tma_reduce_add_2d() of rank 5. */
-DEVICE void tma_reduce_add_5d(const TensorMap *map, const void *src, int c0, int c1, int c2, int c3, int c4) {
-    TMA_STORE("cp.reduce", "5", "add.", "%2, %3, %4, %5, %6", "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4));
+    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
+                 "r"(shared_address(src)), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4)
+                 : "memory");
 }
 
 #elif defined(GEMM_MODEL)
 
-#define tma_load_1d(dst, map, c0, bar) model_tma_load(dst, map, 1, c0, 0, 0, 0, 0, bar, 0, HERE)
-#define tma_load_3d(dst, map, c0, c1, c2, bar) model_tma_load(dst, map, 3, c0, c1, c2, 0, 0, bar, 0, HERE)
-#define tma_load_4d(dst, map, c0, c1, c2, c3, bar) model_tma_load(dst, map, 4, c0, c1, c2, c3, 0, bar, 0, HERE)
 #define tma_load_5d(dst, map, c0, c1, c2, c3, c4, bar) model_tma_load(dst, map, 5, c0, c1, c2, c3, c4, bar, 0, HERE)
-#define tma_store_1d(map, src, c0) model_tma_store(map, src, 1, c0, 0, 0, 0, 0, 0, HERE)
-#define tma_store_3d(map, src, c0, c1, c2) model_tma_store(map, src, 3, c0, c1, c2, 0, 0, 0, HERE)
-#define tma_store_4d(map, src, c0, c1, c2, c3) model_tma_store(map, src, 4, c0, c1, c2, c3, 0, 0, HERE)
 #define tma_store_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 0, HERE)
-#define tma_reduce_add_1d(map, src, c0) model_tma_store(map, src, 1, c0, 0, 0, 0, 0, 1, HERE)
-#define tma_reduce_add_5d(map, src, c0, c1, c2, c3, c4) model_tma_store(map, src, 5, c0, c1, c2, c3, c4, 1, HERE)
 
 #endif
 
@@ -104,18 +58,16 @@ DEVICE void tma_reduce_add_5d(const TensorMap *map, const void *src, int c0, int
 /* Host: encodes the map of a Tensor. `name` must outlive the map. Returns GEMM_DEVICE, and what the driver refused. */
 static inline GemmStatus tensor_map_nd(TensorMap *map, const char *name, const Tensor *t, GemmError *error) {
 #ifdef GEMM_MODEL
-    return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle,
-                               t->fill_nan, error);
+    return model_tensor_map_nd(map, name, t->type, t->rank, t->base, t->size, t->stride, t->box, t->swizzle, error);
 #else
     TensorMapEncoder encode = tensor_map_encoder(error);
     if (encode == NULL) {
         return GEMM_DEVICE;
     }
     const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
-    CUresult result =
-        encode(map, (CUtensorMapDataType)t->type, (cuuint32_t)t->rank, (void *)t->base, t->size, t->stride, t->box,
-               steps, CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t->swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-               t->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult result = encode(map, (CUtensorMapDataType)t->type, (cuuint32_t)t->rank, (void *)t->base, t->size,
+                             t->stride, t->box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t->swizzle,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return gemm_fails(
             error, GEMM_DEVICE,

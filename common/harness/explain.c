@@ -281,9 +281,8 @@ static void print_maps(const Explanation *e) {
                                              : "type ?",
                map->rank, (unsigned long long)map->size[0], (unsigned long long)map->size[1],
                (unsigned long long)map->stride[0], map->box[0], map->box[1], tensor_box_bytes(map));
-        printf("              steps {%d, %d}, swizzle %s (pattern of %u bytes), loads read %s outside\n", map->step[0],
-               map->step[1], swizzle[map->swizzle & 3], tensor_swizzle_period(map),
-               map->fill == TENSOR_FILL_ZERO ? "0" : "NaN");
+        printf("              swizzle %s (pattern of %u bytes), loads read 0 outside\n", swizzle[map->swizzle & 3],
+               tensor_swizzle_period(map));
     }
 }
 

@@ -296,7 +296,7 @@ GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *bas
 /* tensor_map_nd() of tma_nd.h: type is an ElementType, the rest a Tensor's. */
 GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
                                const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
-                               int fill_nan, GemmError *error);
+                               GemmError *error);
 void model_tma_prefetch_map(const TensorMap *map, const char *here);
 /* Of the coordinates the first `rank` count. mask: of the CTAs of the cluster; 0: this CTA, without multicast. */
 void model_tma_load(void *dst, const TensorMap *map, int rank, int c0, int c1, int c2, int c3, int c4, void *bar,

@@ -66,47 +66,40 @@ typedef struct {
     const char *name;
     int type, rank, misaligned; /* CUtensorMapDataType; bytes past a 256-byte boundary at which the tensor starts */
     uint64_t size[5], stride[4];
-    uint32_t box[5], step[5];
-    int interleave, swizzle, fill;
+    uint32_t box[5];
+    int swizzle;
 } EncodeCase;
 
 /* clang-format off */
-#define BF16_2D(name, misaligned, cols, rows, pitch, box0, box1, step0, step1, swizzle, fill) \
-    {name, 9, 2, misaligned, {cols, rows, 0, 0, 0}, {pitch, 0, 0, 0}, {box0, box1, 0, 0, 0},  \
-     {step0, step1, 0, 0, 0}, 0, swizzle, fill}
+#define BF16_2D(name, misaligned, cols, rows, pitch, box0, box1, swizzle) \
+    {name, 9, 2, misaligned, {cols, rows}, {pitch}, {box0, box1}, swizzle}
 
 static const EncodeCase encode_cases[] = {
-    BF16_2D("plain", 0, 100, 50, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("base_16", 16, 100, 50, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("base_8", 8, 100, 50, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("size_0", 0, 0, 50, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("rows_0", 0, 100, 0, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("size_2_32", 0, 100, 4294967296u, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("size_2_32_plus_1", 0, 100, 4294967297u, 208, 64, 16, 1, 1, 3, 0),
-    BF16_2D("pitch_200", 0, 100, 50, 200, 64, 16, 1, 1, 3, 0),
-    BF16_2D("pitch_below_row", 0, 100, 50, 192, 64, 16, 1, 1, 3, 0),
-    BF16_2D("pitch_0", 0, 100, 50, 0, 64, 16, 1, 1, 3, 0),
-    BF16_2D("pitch_2_40", 0, 100, 50, 1099511627776u, 64, 16, 1, 1, 3, 0),
-    BF16_2D("pitch_2_40_minus_16", 0, 100, 50, 1099511627760u, 64, 16, 1, 1, 3, 0),
-    BF16_2D("box_cols_0", 0, 100, 50, 208, 0, 16, 1, 1, 3, 0),
-    BF16_2D("box_rows_0", 0, 100, 50, 208, 64, 0, 1, 1, 3, 0),
-    BF16_2D("box_rows_256", 0, 100, 50, 208, 64, 256, 1, 1, 3, 0),
-    BF16_2D("box_rows_257", 0, 100, 50, 208, 64, 257, 1, 1, 3, 0),
-    BF16_2D("box_cols_256_none", 0, 1000, 50, 2000, 256, 4, 1, 1, 0, 0),
-    BF16_2D("box_cols_264_none", 0, 1000, 50, 2000, 264, 4, 1, 1, 0, 0),
-    BF16_2D("box_cols_12", 0, 100, 50, 208, 12, 16, 1, 1, 0, 0),
-    BF16_2D("box_cols_72_sw128", 0, 100, 50, 208, 72, 16, 1, 1, 3, 0),
-    BF16_2D("box_cols_40_sw64", 0, 100, 50, 208, 40, 16, 1, 1, 2, 0),
-    BF16_2D("box_cols_24_sw32", 0, 100, 50, 208, 24, 16, 1, 1, 1, 0),
-    BF16_2D("step_rows_0", 0, 100, 50, 208, 64, 16, 1, 0, 3, 0),
-    BF16_2D("step_rows_8", 0, 100, 50, 208, 64, 16, 1, 8, 3, 0),
-    BF16_2D("step_rows_9", 0, 100, 50, 208, 64, 16, 1, 9, 3, 0),
-    BF16_2D("step_cols_2", 0, 100, 50, 208, 64, 16, 2, 1, 3, 0),
-    BF16_2D("swizzle_7", 0, 100, 50, 208, 64, 16, 1, 1, 7, 0),
-    BF16_2D("fill_2", 0, 100, 50, 208, 64, 16, 1, 1, 3, 2),
-    {"int_fill_nan", 3, 2, 0, {100, 50, 0, 0, 0}, {400, 0, 0, 0}, {32, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 1},
-    {"rank_0", 9, 0, 0, {100, 50, 0, 0, 0}, {208, 0, 0, 0}, {64, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
-    {"type_99", 99, 2, 0, {100, 50, 0, 0, 0}, {208, 0, 0, 0}, {64, 16, 0, 0, 0}, {1, 1, 0, 0, 0}, 0, 3, 0},
+    BF16_2D("plain", 0, 100, 50, 208, 64, 16, 3),
+    BF16_2D("base_16", 16, 100, 50, 208, 64, 16, 3),
+    BF16_2D("base_8", 8, 100, 50, 208, 64, 16, 3),
+    BF16_2D("size_0", 0, 0, 50, 208, 64, 16, 3),
+    BF16_2D("rows_0", 0, 100, 0, 208, 64, 16, 3),
+    BF16_2D("size_2_32", 0, 100, 4294967296u, 208, 64, 16, 3),
+    BF16_2D("size_2_32_plus_1", 0, 100, 4294967297u, 208, 64, 16, 3),
+    BF16_2D("pitch_200", 0, 100, 50, 200, 64, 16, 3),
+    BF16_2D("pitch_below_row", 0, 100, 50, 192, 64, 16, 3),
+    BF16_2D("pitch_0", 0, 100, 50, 0, 64, 16, 3),
+    BF16_2D("pitch_2_40", 0, 100, 50, 1099511627776u, 64, 16, 3),
+    BF16_2D("pitch_2_40_minus_16", 0, 100, 50, 1099511627760u, 64, 16, 3),
+    BF16_2D("box_cols_0", 0, 100, 50, 208, 0, 16, 3),
+    BF16_2D("box_rows_0", 0, 100, 50, 208, 64, 0, 3),
+    BF16_2D("box_rows_256", 0, 100, 50, 208, 64, 256, 3),
+    BF16_2D("box_rows_257", 0, 100, 50, 208, 64, 257, 3),
+    BF16_2D("box_cols_256_none", 0, 1000, 50, 2000, 256, 4, 0),
+    BF16_2D("box_cols_264_none", 0, 1000, 50, 2000, 264, 4, 0),
+    BF16_2D("box_cols_12", 0, 100, 50, 208, 12, 16, 0),
+    BF16_2D("box_cols_72_sw128", 0, 100, 50, 208, 72, 16, 3),
+    BF16_2D("box_cols_40_sw64", 0, 100, 50, 208, 40, 16, 2),
+    BF16_2D("box_cols_24_sw32", 0, 100, 50, 208, 24, 16, 1),
+    BF16_2D("swizzle_7", 0, 100, 50, 208, 64, 16, 7),
+    {"rank_0", 9, 0, 0, {100, 50}, {208}, {64, 16}, 3},
+    {"type_99", 99, 2, 0, {100, 50}, {208}, {64, 16}, 3},
 };
 /* clang-format on */
 
@@ -136,36 +129,25 @@ typedef struct {
     int op;
     int type, element_bytes, rank;
     uint64_t size[5], stride[4]; /* elements, bytes */
-    uint32_t box[5], step[5];
-    int swizzle, fill;
+    uint32_t box[5];
+    int swizzle;
     int cluster, copies;
     TmaCopy copy[4];
 } TmaCase;
 
 /* clang-format off */
 /* One 2-D copy of a tensor of 50 rows with a pitch of 208 bytes: `cols` elements of this many bytes. */
-#define TMA_TYPE(name, op, type, element_bytes, cols, box0, box1, step1, swizzle, fill, c0, c1, offset)     \
-    {name, op, type, element_bytes, 2, {cols, 50, 1}, {208, 0}, {box0, box1, 1}, {1, step1, 1}, swizzle,    \
-     fill, 1, 1, {{0, 0, offset, {c0, c1, 0}}}}
+#define TMA_TYPE(name, op, type, element_bytes, cols, box0, box1, swizzle, c0, c1, offset) \
+    {name, op, type, element_bytes, 2, {cols, 50}, {208}, {box0, box1}, swizzle, 1, 1, {{0, 0, offset, {c0, c1}}}}
 /* bf16; the tensor has 100 columns unless said. The row's padding reaches to column 104. */
 #define TMA_COLS(name, op, cols, box0, box1, swizzle, c0, c1) \
-    TMA_TYPE(name, op, 9, 2, cols, box0, box1, 1, swizzle, 0, c0, c1, 0)
-#define TMA_2D(name, op, box0, box1, step1, swizzle, fill, c0, c1, offset) \
-    TMA_TYPE(name, op, 9, 2, 100, box0, box1, step1, swizzle, fill, c0, c1, offset)
-#define LOAD_2D(name, box0, box1, swizzle, c0, c1, offset) \
-    TMA_2D("load_" name, TMA_LOAD, box0, box1, 1, swizzle, 0, c0, c1, offset)
-#define STORE_2D(name, box0, box1, swizzle, c0, c1, offset) \
-    TMA_2D("store_" name, TMA_STORE, box0, box1, 1, swizzle, 0, c0, c1, offset)
-#define ADD_2D(name, box0, box1, swizzle, c0, c1, offset) \
-    TMA_2D("add_" name, TMA_ADD, box0, box1, 1, swizzle, 0, c0, c1, offset)
-/* One 3-D copy: the third dimension steps from one panel of columns to the next, as kernels do that keep k-panels. */
-#define TMA_3D(name, op, panel, box0, box1, box2, swizzle, c0, c1, c2)                                              \
-    {name, op, 9, 2, 3, {panel, 20, 3}, {400, (panel) * 2}, {box0, box1, box2}, {1, 1, 1}, swizzle, 0, 1, 1,       \
-     {{0, 0, 0, {c0, c1, c2}}}}
+    TMA_TYPE(name, op, 9, 2, cols, box0, box1, swizzle, c0, c1, 0)
+#define LOAD_2D(name, ...) TMA_TYPE("load_" name, TMA_LOAD, 9, 2, 100, __VA_ARGS__)
+#define STORE_2D(name, ...) TMA_TYPE("store_" name, TMA_STORE, 9, 2, 100, __VA_ARGS__)
+#define ADD_2D(name, ...) TMA_TYPE("add_" name, TMA_ADD, 9, 2, 100, __VA_ARGS__)
 /* Multicast of boxes of 64 x 8 with the 128-byte swizzle. */
-#define MULTICAST(name, cluster, copies, ...)                                                               \
-    {"multicast_" name, TMA_LOAD, 9, 2, 2, {100, 50, 1}, {208, 0}, {64, 8, 1}, {1, 1, 1}, 3, 0, cluster,    \
-     copies, {__VA_ARGS__}}
+#define MULTICAST(name, cluster, copies, ...) \
+    {"multicast_" name, TMA_LOAD, 9, 2, 2, {100, 50}, {208}, {64, 8}, 3, cluster, copies, {__VA_ARGS__}}
 
 static const TmaCase tma_cases[] = {
     LOAD_2D("none_inside", 16, 8, 0, 8, 5, 0),
@@ -194,20 +176,8 @@ static const TmaCase tma_cases[] = {
     LOAD_2D("sw128_narrow_8", 8, 21, 3, 16, 3, 0),
     LOAD_2D("sw64_narrow_24", 24, 9, 2, 16, 3, 0),
     LOAD_2D("sw32_narrow_8", 8, 21, 1, 16, 3, 0),
-    /* what fills a box outside the tensor, by type: bf16, fp16, fp32, fp64 */
-    TMA_2D("load_fill_nan", TMA_LOAD, 64, 16, 1, 3, 1, 64, 42, 0),
-    TMA_TYPE("load_fill_nan_fp16", TMA_LOAD, 6, 2, 100, 64, 16, 1, 3, 1, 64, 42, 0),
-    TMA_TYPE("load_fill_nan_fp32", TMA_LOAD, 7, 4, 50, 32, 16, 1, 3, 1, 28, 42, 0),
-    TMA_TYPE("load_fill_nan_fp64", TMA_LOAD, 8, 8, 25, 16, 16, 1, 3, 1, 14, 42, 0),
-    TMA_2D("load_step_3", TMA_LOAD, 64, 16, 3, 3, 0, 16, 40, 0),
-    TMA_2D("load_step_2_above", TMA_LOAD, 64, 16, 2, 3, 0, 16, -3, 0),
-    TMA_3D("load_3d_sw64", TMA_LOAD, 32, 32, 8, 3, 2, 0, 5, 0),
-    TMA_3D("load_3d_sw128_rows_5", TMA_LOAD, 64, 64, 5, 3, 3, 0, 5, 0),
-    TMA_3D("load_3d_sw128_narrow_24", TMA_LOAD, 64, 24, 5, 3, 3, 8, 5, 0),
-    TMA_3D("load_3d_sw128_left_above", TMA_LOAD, 64, 64, 8, 2, 3, -8, -2, -1),
-    TMA_3D("load_3d_sw128_corner", TMA_LOAD, 64, 64, 8, 2, 3, 24, 15, 2),
-    TMA_TYPE("load_fp32_sw128", TMA_LOAD, 7, 4, 50, 32, 16, 1, 3, 0, 28, 40, 0),
-    TMA_TYPE("load_uint8_sw64", TMA_LOAD, 0, 1, 197, 64, 16, 1, 2, 0, 144, 40, 0),
+    TMA_TYPE("load_fp32_sw128", TMA_LOAD, 7, 4, 50, 32, 16, 3, 28, 40, 0),
+    TMA_TYPE("load_uint8_sw64", TMA_LOAD, 0, 1, 197, 64, 16, 2, 144, 40, 0),
     /* a start in dimension 0 that is no multiple of 16 bytes: by 1 to 8 bytes, with each swizzle, to all sides */
     LOAD_2D("none_left", 24, 8, 0, -3, 2, 0),
     LOAD_2D("none_unaligned_8", 24, 8, 0, 4, 2, 0),
@@ -216,9 +186,8 @@ static const TmaCase tma_cases[] = {
     LOAD_2D("sw128_unaligned_8", 64, 16, 3, 4, 2, 0),
     LOAD_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
     LOAD_2D("sw128_unaligned_outside", 64, 16, 3, 1001, 0, 0),
-    TMA_3D("load_3d_unaligned_8", TMA_LOAD, 64, 64, 8, 2, 3, -4, 2, 1),
-    TMA_TYPE("load_fp32_unaligned_8", TMA_LOAD, 7, 4, 50, 32, 16, 1, 3, 0, 2, 4, 0),
-    TMA_TYPE("load_uint8_unaligned_1", TMA_LOAD, 0, 1, 197, 64, 16, 1, 2, 0, 17, 4, 0),
+    TMA_TYPE("load_fp32_unaligned_8", TMA_LOAD, 7, 4, 50, 32, 16, 3, 2, 4, 0),
+    TMA_TYPE("load_uint8_unaligned_1", TMA_LOAD, 0, 1, 197, 64, 16, 2, 17, 4, 0),
     /* the destination must be 128-byte aligned */
     LOAD_2D("none_offset_16", 16, 8, 0, 8, 5, 16),
     LOAD_2D("none_offset_32", 16, 8, 0, 8, 5, 32),
@@ -229,9 +198,6 @@ static const TmaCase tma_cases[] = {
     STORE_2D("sw128_offset_384", 64, 16, 3, 16, 3, 384),
     STORE_2D("sw128_narrow_32", 32, 16, 3, 16, 3, 0),
     STORE_2D("sw64_narrow_24", 24, 9, 2, 16, 3, 0),
-    TMA_2D("store_step_2", TMA_STORE, 64, 16, 2, 3, 0, 16, 3, 0),
-    TMA_3D("store_3d_sw128", TMA_STORE, 64, 64, 8, 2, 3, 0, 5, 0),
-    TMA_3D("store_3d_sw128_corner", TMA_STORE, 64, 64, 8, 2, 3, 24, 15, 2),
     /* over the right edge, where the last column is not the last of a 16-byte chunk: with each swizzle, by columns that
      * the chunk has beyond the edge (4 unless said), by type */
     STORE_2D("none_right", 24, 5, 0, 88, 7, 128),
@@ -243,20 +209,18 @@ static const TmaCase tma_cases[] = {
     TMA_COLS("store_sw32_right_by_7", TMA_STORE, 97, 16, 16, 1, 88, 8),
     STORE_2D("sw128_corner", 64, 16, 3, 64, 42, 0),
     TMA_COLS("store_sw128_chunk_end", TMA_STORE, 96, 64, 16, 3, 64, 8),
-    TMA_TYPE("store_fp32_right", TMA_STORE, 7, 4, 49, 32, 16, 1, 3, 0, 28, 40, 0),
-    TMA_TYPE("store_uint8_right", TMA_STORE, 0, 1, 195, 64, 16, 1, 2, 0, 144, 40, 0),
+    TMA_TYPE("store_fp32_right", TMA_STORE, 7, 4, 49, 32, 16, 3, 28, 40, 0),
+    TMA_TYPE("store_uint8_right", TMA_STORE, 0, 1, 195, 64, 16, 2, 144, 40, 0),
     /* starts that a store may not have: not a multiple of 16 bytes; negative */
     STORE_2D("none_unaligned_8", 24, 5, 0, 4, 7, 0),
     STORE_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
     STORE_2D("sw128_left_chunk", 64, 16, 3, -8, 4, 0),
     STORE_2D("sw128_above", 64, 16, 3, 0, -5, 0),
-    TMA_3D("store_3d_before", TMA_STORE, 64, 64, 8, 2, 3, 0, 5, -1),
     STORE_2D("none_offset_64", 16, 8, 0, 8, 5, 64),
     ADD_2D("sw32_right", 16, 16, 1, 96, 8, 0),
     ADD_2D("sw64_right", 32, 16, 2, 72, 8, 0),
     ADD_2D("sw128_inside", 64, 16, 3, 16, 3, 0),
     ADD_2D("sw128_corner", 64, 16, 3, 64, 42, 0),
-    TMA_TYPE("add_int32_right", TMA_ADD, 3, 4, 49, 32, 16, 1, 3, 0, 28, 40, 0),
     ADD_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
     MULTICAST("2_to_other", 2, 1, {0, 2, 0, {8, 3, 0}}),
     MULTICAST("2_corner", 2, 2, {0, 3, 0, {64, 39, 0}}, {1, 3, 1024, {64, 47, 0}}),
@@ -270,19 +234,12 @@ static const TmaCase tma_cases[] = {
 
 /* Words of global memory of a case: guards, and all rows of the tensor. */
 HOST_DEVICE int tma_global_words(const TmaCase *c) {
-    uint64_t bytes = c->rank == 1   ? c->size[0] * (uint64_t)c->element_bytes
-                     : c->rank == 3 ? c->size[1] * c->stride[0] + (c->size[2] - 1) * c->stride[1]
-                                    : c->size[c->rank - 1] * c->stride[c->rank - 2];
-    return 2 * TMA_GUARD + (int)(bytes / 2);
+    return 2 * TMA_GUARD + (int)(c->size[c->rank - 1] * c->stride[c->rank - 2] / 2);
 }
 
-/* What is added: small integers of a CUtensorMapDataType: bf16, fp32 or int32. Word i of them; `value` is element
- * i's. */
+/* What is added: small integers of a CUtensorMapDataType: bf16 or fp32. Word i of them; `value` is element i's. */
 HOST_DEVICE bf16 copy_number(int type, int i, int value) {
-    return type == 9                   ? conform_bf16(value)
-           : type == 7                 ? (i & 1 ? conform_bf16(value) : (bf16)0)
-           : (i & 1) == 0 || value < 0 ? (bf16)value
-                                       : (bf16)0;
+    return type == 9 || (i & 1) != 0 ? conform_bf16(value) : (bf16)0;
 }
 
 /* Words of global memory and of the window before a copy. */
@@ -298,7 +255,7 @@ HOST_DEVICE bf16 copy_window_word(int op, int type, int i) {
                              : copy_number(type, i, (type == 9 ? i : i / 2) * 5 % 11 - 5);
 }
 
-/* ---- copies of ranges, and of boxes of every rank ---------------------------------------------------------------- */
+/* ---- copies of ranges, and of boxes of other types and ranks ------------------------------------------------------ */
 
 enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
 
@@ -306,7 +263,7 @@ enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
  * multiple of 16 are misuse: the model must report it. */
 /* clang-format off */
 #define BULK(name, op, bytes, shared_offset, global_offset) \
-    {name, op, 9, 2, 0, {bytes}, {0}, {0}, {0}, 0, 0, 1, 1, {{0, 0, shared_offset, {global_offset}}}}
+    {name, op, 9, 2, 0, {bytes}, {0}, {0}, 0, 1, 1, {{0, 0, shared_offset, {global_offset}}}}
 
 static const TmaCase bulk_cases[] = {
     BULK("load_48_between", TMA_LOAD, 48, 16, 32),
@@ -320,38 +277,25 @@ static const TmaCase bulk_cases[] = {
     BULK("store_from_8", TMA_STORE, 32, 8, 0),
 };
 
-/* One copy by tensor_map_nd()'s map, of every rank. */
-#define TENSOR_1D(name, op, type, bytes, size, box, fill, offset, c0) \
-    {name, op, type, bytes, 1, {size}, {0}, {box}, {1}, 0, fill, 1, 1, {{0, 0, offset, {c0}}}}
-#define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, fill, c0, c1) \
-    {name, op, type, bytes, 2, {cols, 20}, {208}, {box0, box1}, {1, 1}, swizzle, fill, 1, 1, {{0, 0, 0, {c0, c1}}}}
+/* One copy by tensor_map_nd()'s map. */
+#define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, c0, c1) \
+    {name, op, type, bytes, 2, {cols, 20}, {208}, {box0, box1}, swizzle, 1, 1, {{0, 0, 0, {c0, c1}}}}
 /* Rows of `cols` elements in pitches of 80 bytes; 6, 5, 4 and 3 of them in the other dimensions. */
-#define TENSOR_5D(name, op, type, bytes, rank, cols, box0, box1, box2, box3, box4, swizzle, fill, ...) \
-    {name, op, type, bytes, rank, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, \
-     {1, 1, 1, 1, 1}, swizzle, fill, 1, 1, {{0, 0, 0, {__VA_ARGS__}}}}
+#define TENSOR_5D(name, op, type, bytes, cols, box0, box1, box2, box3, box4, swizzle, ...) \
+    {name, op, type, bytes, 5, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, \
+     swizzle, 1, 1, {{0, 0, 0, {__VA_ARGS__}}}}
 
 static const TmaCase tensor_cases[] = {
-    TENSOR_1D("load_1d_edge", TMA_LOAD, 9, 2, 500, 256, 0, 128, 400),
-    TENSOR_1D("load_1d_before", TMA_LOAD, 9, 2, 500, 64, 0, 0, -24),
-    TENSOR_1D("load_1d_fp32", TMA_LOAD, 7, 4, 500, 128, 1, 0, 400),
-    TENSOR_1D("load_1d_unaligned_8", TMA_LOAD, 9, 2, 500, 64, 0, 0, 4),
-    TENSOR_1D("store_1d_edge", TMA_STORE, 7, 4, 499, 128, 0, 0, 400),
-    TENSOR_1D("add_1d_bf16_edge", TMA_ADD, 9, 2, 500, 128, 0, 0, 400),
-    TENSOR_2D("load_fp8_sw128_corner", TMA_LOAD, 0, 1, 197, 128, 16, 3, 0, 96, 11),
-    TENSOR_2D("load_int32_sw128", TMA_LOAD, 3, 4, 50, 32, 16, 3, 0, 28, 3),
-    TENSOR_2D("store_fp8_sw128", TMA_STORE, 0, 1, 200, 128, 16, 3, 0, 16, 3),
-    TENSOR_2D("add_fp32_none", TMA_ADD, 7, 4, 50, 16, 8, 0, 0, 4, 3),
-    TENSOR_2D("add_fp32_sw128_corner", TMA_ADD, 7, 4, 49, 32, 16, 3, 0, 28, 11),
-    TENSOR_5D("load_4d_bf16_sw64", TMA_LOAD, 9, 2, 4, 40, 32, 3, 3, 2, 1, 2, 0, 8, 1, 1, 1, 0),
-    TENSOR_5D("load_5d_bf16_sw32", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 1, 0, 8, 2, 3, 2, 1),
-    TENSOR_5D("load_5d_before", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, -8, -1, -1, -1, -1),
-    TENSOR_5D("load_5d_nan", TMA_LOAD, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 1, 32, 4, 4, 3, 2),
-    TENSOR_5D("load_5d_fp8", TMA_LOAD, 0, 1, 5, 80, 32, 3, 2, 2, 2, 0, 0, 16, 1, 1, 1, 1),
-    TENSOR_5D("load_5d_unaligned_8", TMA_LOAD, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
-    TENSOR_5D("store_4d_bf16", TMA_STORE, 9, 2, 4, 40, 16, 4, 3, 2, 1, 0, 0, 8, 1, 1, 1, 0),
-    TENSOR_5D("store_5d_corner", TMA_STORE, 9, 2, 5, 37, 16, 3, 2, 2, 2, 0, 0, 32, 4, 4, 3, 2),
-    TENSOR_5D("store_5d_before", TMA_STORE, 9, 2, 5, 40, 16, 3, 2, 2, 2, 0, 0, 8, 1, 1, 1, -1),
-    TENSOR_5D("add_5d_fp32", TMA_ADD, 7, 4, 5, 20, 8, 3, 2, 2, 2, 0, 0, 4, 1, 1, 1, 1),
+    TENSOR_2D("load_fp8_sw128_corner", TMA_LOAD, 0, 1, 197, 128, 16, 3, 96, 11),
+    TENSOR_2D("store_fp8_sw128", TMA_STORE, 0, 1, 200, 128, 16, 3, 16, 3),
+    TENSOR_2D("add_fp32_none", TMA_ADD, 7, 4, 50, 16, 8, 0, 4, 3),
+    TENSOR_2D("add_fp32_sw128_corner", TMA_ADD, 7, 4, 49, 32, 16, 3, 28, 11),
+    TENSOR_5D("load_5d_bf16_sw32", TMA_LOAD, 9, 2, 40, 16, 3, 2, 2, 2, 1, 8, 2, 3, 2, 1),
+    TENSOR_5D("load_5d_before", TMA_LOAD, 9, 2, 40, 16, 3, 2, 2, 2, 0, -8, -1, -1, -1, -1),
+    TENSOR_5D("load_5d_fp8", TMA_LOAD, 0, 1, 80, 32, 3, 2, 2, 2, 0, 16, 1, 1, 1, 1),
+    TENSOR_5D("load_5d_unaligned_8", TMA_LOAD, 9, 2, 40, 16, 3, 2, 2, 2, 0, 4, 1, 1, 1, 1),
+    TENSOR_5D("store_5d_corner", TMA_STORE, 9, 2, 37, 16, 3, 2, 2, 2, 0, 32, 4, 4, 3, 2),
+    TENSOR_5D("store_5d_before", TMA_STORE, 9, 2, 40, 16, 3, 2, 2, 2, 0, 8, 1, 1, 1, -1),
 };
 /* clang-format on */
 

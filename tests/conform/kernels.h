@@ -249,10 +249,7 @@ DEVICE void start_load(CopyShared *s, const CopyParams *p, const TmaCopy *copy) 
     }
     switch (p->rank) {
     case 0: bulk_load(dst, p->global, p->bytes, &s->bar); break;
-    case 1: tma_load_1d(dst, &p->map, c[0], &s->bar); break;
     case 2: tma_load_2d(dst, &p->map, c[0], c[1], &s->bar); break;
-    case 3: tma_load_3d(dst, &p->map, c[0], c[1], c[2], &s->bar); break;
-    case 4: tma_load_4d(dst, &p->map, c[0], c[1], c[2], c[3], &s->bar); break;
     default: tma_load_5d(dst, &p->map, c[0], c[1], c[2], c[3], c[4], &s->bar); break;
     }
 }
@@ -262,14 +259,9 @@ DEVICE void start_store(CopyShared *s, const CopyParams *p, const TmaCopy *copy)
     const uint8_t *src = (const uint8_t *)s->window + copy->offset;
     switch (p->rank + (p->op == TMA_ADD ? 10 : 0)) {
     case 0: bulk_store(p->global, src, p->bytes); break;
-    case 1: tma_store_1d(&p->map, src, c[0]); break;
     case 2: tma_store_2d(&p->map, src, c[0], c[1]); break;
-    case 3: tma_store_3d(&p->map, src, c[0], c[1], c[2]); break;
-    case 4: tma_store_4d(&p->map, src, c[0], c[1], c[2], c[3]); break;
     case 5: tma_store_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
-    case 11: tma_reduce_add_1d(&p->map, src, c[0]); break;
-    case 12: tma_reduce_add_2d(&p->map, src, c[0], c[1]); break;
-    default: tma_reduce_add_5d(&p->map, src, c[0], c[1], c[2], c[3], c[4]); break;
+    default: tma_reduce_add_2d(&p->map, src, c[0], c[1]); break;
     }
 }
 
@@ -658,11 +650,11 @@ typedef struct {
 } Machine;
 
 /* record.cu and replay.c have these; 0 or an error. machine_wait() gets what launch_kernel() returned;
- * machine_encode() is cuTensorMapEncodeTiled, which refuses with 1. */
+ * machine_encode() is cuTensorMapEncodeTiled of whole boxes, which refuses with 1. */
 static int machine_copy(void *to, const void *from, size_t bytes, int to_machine);
 static int machine_wait(int launched);
 static int machine_encode(TensorMap *map, int type, int rank, void *base, const uint64_t *size, const uint64_t *stride,
-                          const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int fill);
+                          const uint32_t *box, int swizzle);
 
 /* Launches, and fetches the case's words. */
 static int run_kernel(const void *kernel, const char *name, int grid, int block, int cluster, int shared_bytes,
@@ -675,7 +667,7 @@ static int run_kernel(const void *kernel, const char *name, int grid, int block,
 static int run_encode(const Machine *m, const EncodeCase *c, Outcome *o) {
     TensorMap map;
     int result = machine_encode(&map, c->type, c->rank, (uint8_t *)m->global + c->misaligned, c->size, c->stride,
-                                c->box, c->step, c->interleave, c->swizzle, c->fill);
+                                c->box, c->swizzle);
     o->words[0] = result != 0;
     o->count = 1;
     snprintf(o->note, NOTE_BYTES, "CUresult %d", result);
@@ -688,7 +680,7 @@ static int run_boxes(const Machine *m, const TmaCase *c, int type, int words, Ou
     memcpy(p.copy, c->copy, sizeof p.copy);
     p.global = (bf16 *)(void *)((uint8_t *)m->global + c->copy[0].coord[0]);
     int refused = c->rank > 0 ? machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride,
-                                               c->box, c->step, 0, c->swizzle, c->fill)
+                                               c->box, c->swizzle)
                               : 0;
     if (refused) {
         snprintf(o->note, NOTE_BYTES, "cuTensorMapEncodeTiled: %d", refused);

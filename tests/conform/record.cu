@@ -36,20 +36,19 @@ static int machine_wait(int launched) {
 }
 
 static int machine_encode(TensorMap *map, int type, int rank, void *base, const uint64_t *size, const uint64_t *stride,
-                          const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int fill) {
+                          const uint32_t *box, int swizzle) {
     cuuint64_t sizes[5], strides[5];
-    cuuint32_t boxes[5], steps[5];
+    cuuint32_t boxes[5], steps[5] = {1, 1, 1, 1, 1};
     for (int i = 0; i < 5; i++) {
         sizes[i] = i < rank ? size[i] : 0;
         strides[i] = i < rank - 1 ? stride[i] : 0;
         boxes[i] = i < rank ? box[i] : 0;
-        steps[i] = i < rank ? step[i] : 0;
     }
     TensorMapEncoder encoder = tensor_map_encoder(NULL);
     return encoder == NULL ? (int)CUDA_ERROR_NOT_SUPPORTED
                            : (int)encoder(map, (CUtensorMapDataType)type, (cuuint32_t)rank, base, sizes, strides, boxes,
-                                          steps, (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle,
-                                          CU_TENSOR_MAP_L2_PROMOTION_NONE, (CUtensorMapFloatOOBfill)fill);
+                                          steps, CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle,
+                                          CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 /* The group and the number in it of case `index` of all. */

@@ -22,10 +22,9 @@ static int machine_copy(void *to, const void *from, size_t bytes, int to_machine
 static int machine_wait(int launched) { return launched == GEMM_MODEL_BUG ? 0 : launched; }
 
 static int machine_encode(TensorMap *map, int type, int rank, void *base, const uint64_t *size, const uint64_t *stride,
-                          const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int fill) {
+                          const uint32_t *box, int swizzle) {
     char why[200];
-    return tensor_map_encode(map, type, rank, base, size, stride, box, step, interleave, swizzle, 0, fill, why,
-                             sizeof why);
+    return tensor_map_encode(map, type, rank, base, size, stride, box, swizzle, why, sizeof why);
 }
 
 /* The scripts ask for both parities to see the state; as a way of waiting that would be wrong, as the model says.

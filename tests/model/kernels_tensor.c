@@ -1,5 +1,5 @@
 /* kernels_tensor.c - boxes of tensors and bulk copies of bytes: what must be named, and adds. tests/conform has right
- * boxes of every rank and element type. */
+ * boxes of more element types. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/bulk_copy.h"
@@ -57,14 +57,13 @@ typedef struct {
 
 DEVICE void load_box(BoxShared *s, const BoxParams *p) {
     const int *c = p->c;
-    switch (p->bug == BOX_RANK ? 4 : p->box.rank) {
+    switch (p->bug == BOX_RANK ? 2 : p->box.rank) {
     case 0:
         bulk_load(s->box + (p->bug == LOAD_TO_OUTSIDE ? 1 << 16 : 0),
                   p->in + (p->bug == LOAD_OUTSIDE ? 1 << 22 : PLACE), p->bug == LOAD_NO_BYTES ? 0 : (uint32_t)p->bytes,
                   &s->full);
         break;
     case 2: tma_load_2d(s->box, &p->map, c[0], c[1], &s->full); break;
-    case 4: tma_load_4d(s->box, &p->map, c[0], c[1], c[2], c[3], &s->full); break;
     default: tma_load_5d(s->box, &p->map, c[0], c[1], c[2], c[3], c[4], &s->full); break;
     }
 }
@@ -72,12 +71,11 @@ DEVICE void load_box(BoxShared *s, const BoxParams *p) {
 DEVICE void store_box(BoxShared *s, const BoxParams *p) {
     const int *c = p->c;
     int c0 = p->store_c0;
-    switch (p->bug == BOX_RANK_STORE ? 4 : p->box.rank + 10 * (p->box.add > 0)) {
+    switch (p->bug == BOX_RANK_STORE ? 2 : p->box.rank + 10 * (p->box.add > 0)) {
     case 0:
         bulk_store(p->out + (p->bug == STORE_OUTSIDE ? 1 << 22 : PLACE), s->box, p->bug == STORE_BYTES_24 ? 24 : 32);
         break;
     case 2: tma_store_2d(&p->map_out, s->box, c0, c[1]); break;
-    case 4: tma_store_4d(&p->map_out, s->box, c0, c[1], c[2], c[3]); break;
     case 5: tma_store_5d(&p->map_out, s->box, c0, c[1], c[2], c[3], c[4]); break;
     default: tma_reduce_add_2d(&p->map_out, s->box, c0, c[1]); break;
     }

@@ -13,15 +13,8 @@ enum { SHARED_ALIGNMENT = 128 };
 /* 0: no type that the model knows. */
 static int element_bytes(int type) {
     static const uint8_t bytes[] = {
-        [TENSOR_UINT8] = 1, [TENSOR_UINT16] = 2,  [TENSOR_UINT32] = 4,  [TENSOR_INT32] = 4,   [TENSOR_UINT64] = 8,
-        [TENSOR_INT64] = 8, [TENSOR_FLOAT16] = 2, [TENSOR_FLOAT32] = 4, [TENSOR_FLOAT64] = 8, [TENSOR_BFLOAT16] = 2};
+        [TENSOR_UINT8] = 1, [TENSOR_FLOAT16] = 2, [TENSOR_FLOAT32] = 4, [TENSOR_BFLOAT16] = 2};
     return type >= 0 && type <= TENSOR_BFLOAT16 ? bytes[type] : 0;
-}
-
-/* What FLOAT_OOB_FILL_NAN writes, measured: the 16 bits 0x7ff7 over and over, a NaN in every floating type. 0: not a
- * type that this fill is for. */
-static uint64_t fill_nan(int type) {
-    return type >= TENSOR_FLOAT16 && type <= TENSOR_BFLOAT16 ? 0x7ff77ff77ff77ff7u : 0;
 }
 
 /* Width of the pattern in bytes; 0 for none. */
@@ -52,19 +45,15 @@ __attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_si
 }
 
 int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
-                      const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
-                      int l2_promotion, int fill, char *why, size_t why_size) {
+                      const uint64_t *stride, const uint32_t *box, int swizzle, char *why, size_t why_size) {
     int bytes = element_bytes(type);
     REFUSE_IF((uintptr_t)map % 64 != 0, "the tensor map itself must lie on a multiple of 64 bytes, it is at %p",
               (void *)map);
-    REFUSE_IF(bytes == 0, "element type %d is not one that the model knows (0 to 9)", type);
+    REFUSE_IF(bytes == 0, "element type %d is not one that the model knows: 0 (uint8), 6 (fp16), 7 (fp32), 9 (bf16)",
+              type);
     REFUSE_IF(rank < 1 || rank > TENSOR_MAX_RANK, "the rank is %d, 1 to %d is possible", rank, TENSOR_MAX_RANK);
-    REFUSE_IF(interleave != 0, "interleave mode %d is not one that the model knows (0)", interleave);
     REFUSE_IF(swizzle < TENSOR_SWIZZLE_NONE || swizzle > TENSOR_SWIZZLE_128B,
               "swizzle mode %d is not one of 0 (none), 1 (32 bytes), 2 (64), 3 (128)", swizzle);
-    REFUSE_IF(l2_promotion < 0 || l2_promotion > 3, "L2 promotion %d is not one of 0 to 3", l2_promotion);
-    REFUSE_IF(fill != TENSOR_FILL_ZERO && !(fill == TENSOR_FILL_NAN && fill_nan(type) != 0),
-              "fill mode %d is not one that the model knows: 0, or 1 with a floating type", fill);
     REFUSE_IF((uintptr_t)base % 16 != 0, "the tensor's address %p must be a multiple of 16 bytes", base);
     for (int i = 0; i < rank; i++) {
         REFUSE_IF(size[i] < 1 || size[i] > (uint64_t)1 << 32, "size %llu of dimension %d is not in 1 .. 2^32",
@@ -74,8 +63,6 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
                   (unsigned long long)stride[i - 1]);
         REFUSE_IF(box[i] < 1 || box[i] > 256, "the box has %u elements in dimension %d, 1 to 256 are possible", box[i],
                   i);
-        REFUSE_IF(step[i] < 1 || step[i] > 8, "the element stride of dimension %d is %u, 1 to 8 are possible", i,
-                  step[i]);
     }
     uint32_t row_bytes = box[0] * (uint32_t)bytes;
     REFUSE_IF(row_bytes % 16 != 0, "a row of the box has %u elements, %u bytes: it must be a multiple of 16 bytes",
@@ -89,7 +76,6 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
     for (int i = 0; i < TENSOR_MAX_RANK; i++) {
         map->size[i] = i < rank ? size[i] : 1;
         map->box[i] = (uint16_t)(i < rank ? box[i] : 1);
-        map->step[i] = (uint8_t)(i > 0 && i < rank ? step[i] : 1);
         if (i > 0) {
             map->stride[i - 1] = i < rank ? stride[i - 1] : 0;
         }
@@ -98,7 +84,6 @@ int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, cons
     map->type = (uint8_t)type;
     map->element_bytes = (uint8_t)bytes;
     map->swizzle = (uint8_t)swizzle;
-    map->fill = (uint8_t)fill;
     map->seal = seal_of(map);
     return 0;
 }
@@ -113,7 +98,7 @@ void tensor_map_range(TensorMap *map, const void *base, uint32_t bytes) {
     memset(map, 0, sizeof *map);
     map->base = (uint64_t)(uintptr_t)base;
     for (int i = 0; i < TENSOR_MAX_RANK; i++) {
-        map->size[i] = map->box[i] = map->step[i] = 1;
+        map->size[i] = map->box[i] = 1;
     }
     map->size[0] = map->box[0] = (uint16_t)(bytes / TENSOR_CHUNK_BYTES);
     map->rank = 1;
@@ -129,9 +114,6 @@ const char *tensor_map_fault(const TensorMap *map) {
     return map->seal == seal_of(map) ? NULL : "these 128 bytes were not made by tensor_map_2d() or tensor_map_nd()";
 }
 
-/* Elements that are copied in dimension i. */
-static uint32_t box_count(const TensorMap *map, int i) { return (map->box[i] + map->step[i] - 1u) / map->step[i]; }
-
 static uint32_t box_row_bytes(const TensorMap *map) { return map->box[0] * (uint32_t)map->element_bytes; }
 
 /* From one row of the box to the next in shared memory. */
@@ -142,7 +124,7 @@ static uint32_t box_row_pitch(const TensorMap *map) {
 static uint32_t box_rows(const TensorMap *map) {
     uint32_t rows = 1;
     for (int i = 1; i < map->rank; i++) {
-        rows *= box_count(map, i);
+        rows *= map->box[i];
     }
     return rows;
 }
@@ -181,7 +163,7 @@ static int clamp(int64_t value, int limit) { return value < 0 ? 0 : value > limi
 int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
     const TensorMap *map = walk->map;
     int last = map->rank - 1;
-    if (last > 0 ? walk->at[last] == box_count(map, last) : walk->at[0] == box_row_bytes(map)) {
+    if (last > 0 ? walk->at[last] == map->box[last] : walk->at[0] == box_row_bytes(map)) {
         return 0;
     }
     int elements = TENSOR_CHUNK_BYTES / map->element_bytes;
@@ -190,7 +172,7 @@ int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
     chunk->global = map->base + (uint64_t)chunk->coord[0] * map->element_bytes;
     int inside = chunk->coord[0] >= 0;
     for (int i = 1; i <= last; i++) {
-        chunk->coord[i] = walk->coord[i] + (int64_t)walk->at[i] * map->step[i];
+        chunk->coord[i] = walk->coord[i] + (int64_t)walk->at[i];
         chunk->global += (uint64_t)chunk->coord[i] * map->stride[i - 1];
         inside = inside && chunk->coord[i] >= 0 && (uint64_t)chunk->coord[i] < map->size[i];
     }
@@ -206,7 +188,7 @@ int tensor_next(TensorWalk *walk, TensorChunk *chunk) {
         walk->linear += box_row_pitch(map) - box_row_bytes(map);
         for (int i = 0; i < last; i++) {
             walk->at[i] = 0;
-            if (++walk->at[i + 1] < box_count(map, i + 1)) {
+            if (++walk->at[i + 1] < map->box[i + 1]) {
                 break;
             }
         }
@@ -221,14 +203,11 @@ int tensor_next_inside(TensorWalk *walk, TensorChunk *chunk) {
     return more;
 }
 
-void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]) {
-    uint64_t fill = map->fill == TENSOR_FILL_NAN ? fill_nan(map->type) : 0;
-    for (int i = chunk->end; i < TENSOR_CHUNK_BYTES; i += map->element_bytes) {
-        memcpy(shared + i, &fill, map->element_bytes);
-    }
+void tensor_chunk_load(const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]) {
     if (chunk->end > 0) {
         memcpy(shared, tensor_chunk_global(chunk), (size_t)chunk->end);
     }
+    memset(shared + chunk->end, 0, (size_t)(TENSOR_CHUNK_BYTES - chunk->end));
 }
 
 void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]) {
@@ -237,10 +216,7 @@ void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CH
     }
 }
 
-int tensor_can_add(const TensorMap *map) {
-    return map->type == TENSOR_BFLOAT16 || map->type == TENSOR_FLOAT32 || map->type == TENSOR_UINT32 ||
-           map->type == TENSOR_INT32 || map->type == TENSOR_UINT64;
-}
+int tensor_can_add(const TensorMap *map) { return map->type == TENSOR_BFLOAT16 || map->type == TENSOR_FLOAT32; }
 
 int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]) {
     if (!tensor_can_add(map)) {
@@ -250,20 +226,14 @@ int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8
     for (int i = 0; i < chunk->end; i += map->element_bytes, global += map->element_bytes) {
         union {
             uint16_t h;
-            uint32_t u;
-            uint64_t l;
             float f;
         } a = {0}, b = {0};
         memcpy(&a, global, map->element_bytes);
         memcpy(&b, shared + i, map->element_bytes);
         if (map->type == TENSOR_BFLOAT16) {
             a.h = matrix_bf16(matrix_float(a.h) + matrix_float(b.h));
-        } else if (map->type == TENSOR_FLOAT32) {
-            a.f += b.f;
-        } else if (map->element_bytes == 4) {
-            a.u += b.u;
         } else {
-            a.l += b.l;
+            a.f += b.f;
         }
         memcpy(global, &a, map->element_bytes);
     }

@@ -19,26 +19,17 @@ enum {
     TENSOR_CHUNK_BYTES = 16, /* the unit in which boxes are laid out, swizzled and tagged */
 };
 
-/* Values of CUtensorMapDataType; those that a GEMM in bf16, fp16, fp32 or integers can use. */
+/* Values of CUtensorMapDataType, and of ElementType in tma_nd.h. */
 enum {
     TENSOR_UINT8 = 0,
-    TENSOR_UINT16 = 1,
-    TENSOR_UINT32 = 2,
-    TENSOR_INT32 = 3,
-    TENSOR_UINT64 = 4,
-    TENSOR_INT64 = 5,
     TENSOR_FLOAT16 = 6,
     TENSOR_FLOAT32 = 7,
-    TENSOR_FLOAT64 = 8,
     TENSOR_BFLOAT16 = 9,
     TENSOR_RANGE = 255, /* no tensor: what tensor_map_range() makes */
 };
 
 /* Values of CUtensorMapSwizzle, and of Swizzle in tma.h. */
 enum { TENSOR_SWIZZLE_NONE = 0, TENSOR_SWIZZLE_32B = 1, TENSOR_SWIZZLE_64B = 2, TENSOR_SWIZZLE_128B = 3 };
-
-/* Values of CUtensorMapFloatOOBfill. */
-enum { TENSOR_FILL_ZERO = 0, TENSOR_FILL_NAN = 1 };
 
 /* The model's tensor map: 128 bytes, 64-byte aligned, as the driver's. Dimension 0 is the contiguous one. Filled in
  * only by the encoders below; a kernel passes it on. */
@@ -48,22 +39,19 @@ typedef struct {
     uint64_t size[TENSOR_MAX_RANK];       /* elements */
     uint64_t stride[TENSOR_MAX_RANK - 1]; /* bytes from one index of dimension i + 1 to the next */
     const char *name;                     /* for reports; a string that outlives the map, or NULL */
-    uint16_t box[TENSOR_MAX_RANK];        /* elements traversed in each dimension, 1..256 */
-    uint8_t step[TENSOR_MAX_RANK];        /* of these every step-th is copied, 1..8; dimension 0 always 1 */
+    uint16_t box[TENSOR_MAX_RANK];        /* elements in each dimension, 1..256 */
     uint8_t rank;
     uint8_t type; /* TENSOR_... */
     uint8_t element_bytes;
     uint8_t swizzle;
-    uint8_t fill;
 } TensorMap;
 _Static_assert(sizeof(TensorMap) == 128 && _Alignof(TensorMap) == 64, "as the driver's CUtensorMap");
 
-/* cuTensorMapEncodeTiled with the driver's arguments. Returns 0, or 1 with a sentence in `why` where the driver returns
- * CUDA_ERROR_INVALID_VALUE, and for what it takes and this model does not know (interleaved layouts, 4- and 6-bit
- * types, types that round while copying). */
+/* cuTensorMapEncodeTiled of whole boxes: element strides of 1, no interleaved layout, zeros outside the tensor. Returns
+ * 0, or 1 with a sentence in `why` where the driver returns CUDA_ERROR_INVALID_VALUE, and for types of elements that
+ * this model does not know. */
 int tensor_map_encode(TensorMap *map, int type, int rank, const void *base, const uint64_t *size,
-                      const uint64_t *stride, const uint32_t *box, const uint32_t *step, int interleave, int swizzle,
-                      int l2_promotion, int fill, char *why, size_t why_size);
+                      const uint64_t *stride, const uint32_t *box, int swizzle, char *why, size_t why_size);
 
 /* A name for reports; it must outlive the map. */
 void tensor_map_name(TensorMap *map, const char *name);
@@ -124,8 +112,8 @@ TensorWalk tensor_walk_store(const TensorMap *map, const int *coord, uint32_t ad
 int tensor_next(TensorWalk *walk, TensorChunk *chunk);
 int tensor_next_inside(TensorWalk *walk, TensorChunk *chunk);
 
-/* What a load writes to the chunk's place in shared memory: all 16 bytes, with fill outside the tensor. */
-void tensor_chunk_load(const TensorMap *map, const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]);
+/* What a load writes to the chunk's place in shared memory: all 16 bytes, with zeros outside the tensor. */
+void tensor_chunk_load(const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYTES]);
 
 /* What a store does with the chunk: writes bytes begin .. end - 1 to global memory. */
 void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);

@@ -15,11 +15,9 @@ enum { PIECE_CHUNKS = 1024 / CHUNK_BYTES };
 
 GemmStatus model_tensor_map_nd(TensorMap *map, const char *name, int type, int rank, const void *base,
                                const uint64_t *size, const uint64_t *stride, const uint32_t *box, int swizzle,
-                               int fill_nan, GemmError *error) {
-    static const uint32_t step[TENSOR_MAX_RANK] = {1, 1, 1, 1, 1};
+                               GemmError *error) {
     char why[200];
-    if (tensor_map_encode(map, type, rank, base, size, stride, box, step, 0, swizzle, 2, fill_nan, why, sizeof why) ==
-        0) {
+    if (tensor_map_encode(map, type, rank, base, size, stride, box, swizzle, why, sizeof why) == 0) {
         tensor_map_name(map, name);
         POST(TENSOR_MAP, .map = map);
         return GEMM_OK;
@@ -39,8 +37,7 @@ GemmStatus model_tensor_map_2d(TensorMap *map, const char *name, const bf16 *bas
     }
     const uint64_t size[2] = {(uint64_t)cols, (uint64_t)rows}, stride[1] = {(uint64_t)ld * sizeof(bf16)};
     const uint32_t box[2] = {(uint32_t)box_cols, (uint32_t)box_rows};
-    return model_tensor_map_nd(map, name, TENSOR_BFLOAT16, 2, base, size, stride, box, swizzle, TENSOR_FILL_ZERO,
-                               error);
+    return model_tensor_map_nd(map, name, TENSOR_BFLOAT16, 2, base, size, stride, box, swizzle, error);
 }
 
 void model_tma_prefetch_map(const TensorMap *map, const char *here) {
@@ -59,7 +56,7 @@ static void load_step(Agent *agent, int whole) {
     int more = 1;
     while (moved < wanted && (more = tensor_next(&load->walk, &chunk))) {
         uint8_t *first = load->target[0]->shared + load->offset + chunk.offset;
-        tensor_chunk_load(&load->map, &chunk, first);
+        tensor_chunk_load(&chunk, first);
         for (int i = 1; i < load->targets; i++) {
             memcpy(load->target[i]->shared + load->offset + chunk.offset, first, CHUNK_BYTES);
         }
