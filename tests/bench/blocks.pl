@@ -14,8 +14,6 @@ sub shape_text {
 }
 sub tflops_text { my ($x) = @_; return sprintf $x >= 99.95 ? '%.0f' : $x >= 9.995 ? '%.1f' : '%.2f', $x }
 sub ratio_text { my ($x) = @_; return sprintf $x >= 0.0995 ? '%.3f' : '%.4f', $x }
-sub times_text { my ($x) = @_; return sprintf $x >= 9.9995 ? '%.1f' : '%.3f', $x }
-sub exact_text { my ($x) = @_; return sprintf $x >= 9.995 ? '%.1f' : '%.2f', $x }
 sub figure_text { my ($x) = @_; return sprintf $x < 100 ? '%.1f' : '%.0f', $x }
 sub range_text { my ($cell, $text) = @_; return $text->($cell->{min}) . ' to ' . $text->($cell->{max}) }
 # spread_text(CELL, FORMAT): the median, and its least and most in brackets where they differ by more than 1 % of it.
@@ -162,22 +160,6 @@ sub shapes {
     return by_shape($run, [ 'cuBLAS TFLOP/s', @numbers, 'cuBLASLt' ],
         sub { my ($size) = @_; return (tflops_at($run, $size, 'cublas'), map { ratio_at($run, $size, $_) } @numbers, 'cublaslt') },
         [ '', map { mean_text($run, $_) } @numbers, 'cublaslt' ], 'Ratios to cuBLAS; cuBLASLt is the best of eight algorithms. ', @numbers);
-}
-
-sub chapter_rows {
-    my ($card, $number) = @_;
-    chapter_named($number);
-    my $run = whole_run($card);
-    my $formula = "$number by formula";
-    my $planned = grep { has($run, $_, $formula) } @SHAPES;
-    my ($before) = grep { defined } (sort { $b cmp $a } grep { $_ lt $number } map { $_->{number} } @chapters)[0];
-    my $cells = sub ($size) {
-        my ($own, $other) = map { $run->{cell}{$size}{$_} } $number, $before // '';
-        return ($own ? (spread_text($own, \&exact_text), ratio_at($run, $size, $number)) : ($NONE) x 2, $planned ? ratio_at($run, $size, $formula) : (),
-            defined $before ? $own && $other ? times_text($own->{median} / $other->{median}) : $NONE : ());
-    };
-    return by_shape($run, [ "$number TFLOP/s", 'ratio to cuBLAS', $planned ? 'by the formula' : (), defined $before ? "$number / $before" : () ], $cells,
-        [ '', mean_text($run, $number), $planned ? mean_text($run, $formula) : (), defined $before ? '' : () ], '', grep { defined } $number, $before);
 }
 
 sub limits {

@@ -122,7 +122,7 @@ sub refused {
 }
 for (
     [ "<!-- figures: nonsense -->\n<!-- /figures -->", qr/README.md:1: there is no block "nonsense"/, 'an unknown block' ],
-    [ "<!-- figures: chapter 99 -->\n<!-- /figures -->", qr/there is no chapter "99"/, 'an unknown chapter' ],
+    [ "<!-- figures: headline 99 -->\n<!-- /figures -->", qr/there is no chapter "99"/, 'an unknown chapter' ],
     [ "<!-- experiment: none -->\n<!-- /experiment -->", qr/README.md:1: there is no experiment "none"/, 'an unknown experiment' ],
     [ "x\n<!-- figures: limits -->", qr/README.md:2: .*no line <!-- \/figures -->/, 'a block without an end' ],
     [ "<!-- figures: limits -->\n<!-- figures: ladder -->\n<!-- /figures -->", qr/README.md:1: .*no line/, 'a block in a block' ],
