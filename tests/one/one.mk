@@ -1,38 +1,31 @@
 # A chapter, or a step of it, as one file that nvcc alone compiles, written by tests/one/one: all of the ladder, and
-# what brings a main() of its own beyond it.
-ONE_CHAPTERS := $(foreach d,$(CHAPTER_DIRS),$(if $(filter beyond/%,$(d)),$(if $(wildcard $(d)/main.cu.inc),$(d)),$(d)))
-# Of a directory: its steps, of which its chapter is the last. A step's file is called after the chapter's number.
-one_sources = $(sort $(wildcard $(1)/steps/*.cu)) $(1)/$(notdir $(1)).cu
-one_step = $(if $(filter $(STEP),1 2 3 4 5 6 7 8 9),$(if $(word 2,$(one_sources)),$(word $(STEP),$(one_sources))))
-one_chosen = $(if $(STEP),$(one_step),$(1)/$(notdir $(1)).cu)
-one_number = $(firstword $(subst _, ,$(notdir $(patsubst %/steps/,%,$(dir $(1))))))
-one_name = $(if $(findstring /steps/,$(1)),$(one_number)_)$(notdir $(basename $(1)))
-ONE_FILES := $(foreach d,$(ONE_CHAPTERS),$(foreach s,$(call one_sources,$(d)),build/one/$(call one_name,$(s)).cu))
+# what brings a main() of its own beyond it. A step's file is called after the chapter's number.
+ONE_CHAPTERS := $(foreach p,$(PROGRAMS),$(if $(filter beyond/%,$(p)),$(if $(wildcard $(dir $(p))main.cu.inc),$(p)),$(p)))
+ONE_PROGRAMS := $(foreach p,$(ONE_CHAPTERS),$(call steps_of,$(call number,$(p))))
+one_name = $(if $(filter $(1),$(STEP_PROGRAMS)),$(call step_id,$(1)),$(notdir $(1)))
+one_file = $(if $(filter no-step-of-%,$(1)),$(1),build/one/$(one_name).cu)
 
-# $(1): source
+# $(1): program
 define one_file_rules
-build/one/$(call one_name,$(1)).cu: $(1) $(wildcard tests/one/* common/*.h common/device/*.h $(dir $(1))main.cu.inc)
+build/one/$(call one_name,$(1)).cu: $(1).cu $(wildcard tests/one/* common/*.h common/device/*.h $(dir $(1))main.cu.inc)
 	$(call say,ONE,$$@)
 	$(Q)mkdir -p $$(@D)
-	$(Q)tests/one/one $(1) $(call one_name,$(1)) >$$@.new && mv $$@.new $$@
+	$(Q)tests/one/one $(1).cu $(call one_name,$(1)) >$$@.new && mv $$@.new $$@
 endef
-$(foreach d,$(ONE_CHAPTERS),$(foreach s,$(call one_sources,$(d)),$(eval $(call one_file_rules,$(s)))))
+$(foreach p,$(ONE_PROGRAMS),$(eval $(call one_file_rules,$(p))))
 
-# $(1): directory, $(2): number
 define one_rules
-.PHONY: one-$(2)
-one-$(2): $(foreach s,$(call one_chosen,$(1)),build/one/$(call one_name,$(s)).cu)
-	$$(if $$^,@wc -l $$^ && sed -n '3s/^ \* *//p' $$^,\
-	    @echo "make $$@: chapter $(2) has no step $(STEP); accepted are 1 to the number of files in" \
-	    "$(1)/steps and one more; without STEP it is the chapter" >&2; exit 2)
+.PHONY: one-$(call number,$(1))
+one-$(call number,$(1)): $(call one_file,$(call chosen,$(1)))
+	@wc -l $$^ && sed -n '3s/^ \* *//p' $$^
 endef
-$(foreach d,$(ONE_CHAPTERS),$(eval $(call one_rules,$(d),$(call number,$(d)))))
+$(foreach p,$(ONE_CHAPTERS),$(eval $(call one_rules,$(p))))
 
 ##learn make one-08|write 08 as one file that needs only nvcc, build/one/08_persistent_pingpong.cu; STEP=2: a step
 ##learn make one|write one file for each chapter and step
 .PHONY: one one-sources
-one: $(ONE_FILES)
+one: $(foreach p,$(ONE_PROGRAMS),$(call one_file,$(p)))
 one-sources: # for one.t
-	@printf '%s\n' $(foreach d,$(ONE_CHAPTERS),$(foreach s,$(call one_sources,$(d)),$(call one_name,$(s))=$(s)))
+	@printf '%s\n' $(foreach p,$(ONE_PROGRAMS),$(call one_name,$(p))=$(p).cu)
 
 TOOL_TESTS += tests/one/one.t
