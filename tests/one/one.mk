@@ -1,6 +1,7 @@
 # A chapter, or a step of it, as one file that nvcc alone compiles, written by tests/one/one: all of the ladder, and
 # what brings a main() of its own beyond it. A step's file is called after the chapter's number.
-ONE_CHAPTERS := $(foreach p,$(PROGRAMS),$(if $(filter beyond/%,$(p)),$(if $(wildcard $(dir $(p))main.cu.inc),$(p)),$(p)))
+ONE_CHAPTERS := $(filter-out beyond/%,$(PROGRAMS)) \
+                $(foreach p,$(filter beyond/%,$(PROGRAMS)),$(if $(wildcard $(dir $(p))main.cu.inc),$(p)))
 ONE_PROGRAMS := $(foreach p,$(ONE_CHAPTERS),$(call steps_of,$(call number,$(p))))
 one_name = $(if $(filter $(1),$(STEP_PROGRAMS)),$(call step_id,$(1)),$(notdir $(1)))
 one_file = $(if $(filter no-step-of-%,$(1)),$(1),build/one/$(one_name).cu)
