@@ -220,15 +220,23 @@ sub apply ($p, $directory) {
     }
 }
 
-# difference(FILE, BEFORE, AFTER): a unified diff with the least context, a line or more, that makes it clear to
-# changed().
+# difference(FILE, BEFORE, AFTER): a unified diff in which each hunk has the least context, a line or more, that makes it
+# clear to changed().
 sub difference ($file, $before, $after) {
     my $scratch = tempdir(CLEANUP => 1);
     store("$scratch/before", $before);
     store("$scratch/after", $after);
     for my $context (1 .. 100) {
-        my $diff = `diff -U$context --label a/$file --label b/$file $scratch/before $scratch/after`;
-        return $diff if eval { hunks_applied($file, $file, $before, $diff) eq $after };
+        my @parts = split /^(?=@@ )/m, `diff -U$context --label a/$file --label b/$file $scratch/before $scratch/after`;
+        my $is_clear = sub { eval { hunks_applied($file, $file, $before, join '', @_) eq $after } };
+        next if !$is_clear->(@parts);
+        for my $i ((1 .. $#parts) x ($context - 1)) { # is it without its first line and its last?
+            my @less = @parts;
+            $less[$i] =~ s{^@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n [^\n]*\n( .*\n) [^\n]*\n\z}
+                          {sprintf "@@ -%d,%d +%d,%d @@\n%s", $1 + 1, $2 - 2, $3 + 1, $4 - 2, $5}es or next;
+            @parts = @less if $is_clear->(@less);
+        }
+        return join '', @parts;
     }
     fail(1, "$file: what changes is not clear with any context");
 }
