@@ -110,6 +110,10 @@ unlink 'beyond/90_two/bugs/on.patch';
 
 ends(0, 'refresh', qr/\A0 patches were made anew\n\z/, 'refresh where nothing has moved');
 my $patch = contents('01_one/bugs/first.patch');
+store('01_one/01_one.cu', join '', @lines, @lines[ 3 .. 5 ]);
+store('01_one/bugs/first.patch', $patch =~ s/-4,3 \+4,3/-3,5 +3,5/r =~ s/^( line 4)/ line 3\n$1/mr =~ s/^ line 6\n/$& line 7\n/mr);
+ends(0, 'refresh', qr/\A0 patches were made anew\n\z/, 'refresh: only the hunk that needs it has more context');
+store('01_one/bugs/first.patch', $patch);
 store('01_one/01_one.cu', join '', "new\n", "new\n", @lines);
 ends(0, 'refresh', qr/\A1 patches were made anew\n\z/, 'refresh where lines have moved');
 is(contents('01_one/bugs/first.patch'), $patch =~ s/^@@ -4,3 \+4,3/@@ -6,3 +6,3/mr =~ s/-14,3 \+14,2/-16,3 +16,2/r, 'the numbers have moved, and no more');
