@@ -17,15 +17,6 @@ DEVICE void ldmatrix_x4(uint32_t r[4], const void *row) {
                  : "memory");
 }
 
-/* ldmatrix_x4() with each matrix transposed: lane l receives elements l / 4 of rows 2(l % 4) and the next. For an
- * operand whose k are the rows in shared memory: B as [k][n]. Two-byte elements only. */
-DEVICE void ldmatrix_x4_trans(uint32_t r[4], const void *row) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(shared_address(row))
-                 : "memory");
-}
-
 /* Stores four 8x8 matrices to shared memory: lanes 8i..8i+7 supply the addresses of the 8 rows of matrix i, and r[i] of
  * lane l has elements 2(l % 4) and the next of row l / 4, as after ldmatrix_x4(). sm_90. PTX 9.7.14.5.16. */
 DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
@@ -41,39 +32,21 @@ DEVICE void stmatrix_x4(void *row, const uint32_t r[4]) {
  *     b[0] = B(k = 2t..2t+1, n = g)                         b[1] = B(k = 2t + 8.., n = g)
  *     d[0], d[1] = D(g, 2t..2t+1)                           d[2], d[3] = D(g + 8, 2t..2t+1)
  *
- * In other types a register holds the four bytes at the same position in the row, so the formulas hold with 4 and 16
- * instead of 2 and 8 for fp8, with 1 and 4 for tf32. ldmatrix_x4() loads the fragments of all types. */
-#define MMA_SYNC(instruction)                                                                              \
-    asm("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                   \
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+ * ldmatrix_x4() loads a and b. */
 
 /* D += A (16x16) * B (16x8) of bf16. PTX 9.7.14.5.14. */
 DEVICE void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
-    MMA_SYNC("m16n8k16.row.col.f32.bf16.bf16.f32");
-}
-/* mma_m16n8k16() of fp16. */
-DEVICE void mma_m16n8k16_f16(float d[4], const uint32_t a[4], const uint32_t b[2]) {
-    MMA_SYNC("m16n8k16.row.col.f32.f16.f16.f32");
-}
-/* D += A * B of fp8 e4m3: A 16x32, B 32x8. sm_89. */
-DEVICE void mma_m16n8k32_e4m3(float d[4], const uint32_t a[4], const uint32_t b[2]) {
-    MMA_SYNC("m16n8k32.row.col.f32.e4m3.e4m3.f32");
-}
-/* D += A * B of tf32, which is fp32 without its lower 13 bits: A 16x8, B 8x8. */
-DEVICE void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]) {
-    MMA_SYNC("m16n8k8.row.col.f32.tf32.tf32.f32");
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 #elif defined(GEMM_MODEL)
 
-#define ldmatrix_x4(r, row) model_ldmatrix_x4(r, row, 0, HERE)
-#define ldmatrix_x4_trans(r, row) model_ldmatrix_x4(r, row, 1, HERE)
+#define ldmatrix_x4(r, row) model_ldmatrix_x4(r, row, HERE)
 #define stmatrix_x4(row, r) model_stmatrix_x4(row, r, HERE)
-#define mma_m16n8k16(d, a, b) model_mma(MATRIX_BF16, d, a, b, HERE)
-#define mma_m16n8k16_f16(d, a, b) model_mma(MATRIX_F16, d, a, b, HERE)
-#define mma_m16n8k32_e4m3(d, a, b) model_mma(MATRIX_E4M3, d, a, b, HERE)
-#define mma_m16n8k8_tf32(d, a, b) model_mma(MATRIX_TF32, d, a, b, HERE)
+#define mma_m16n8k16(d, a, b) model_mma(d, a, b, HERE)
 
 #endif
 #endif

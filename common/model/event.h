@@ -54,7 +54,6 @@ typedef struct {
     const void *const *rows;
     float *const *d;
     const uint32_t *const *a, *const *b;
-    MatrixType type;
     int count, increase;
 
     GroupKind group;
@@ -76,9 +75,7 @@ typedef struct {
     const Product *wanted;
     int first;
     const float *accumulators;
-    const uint32_t *fragment;
-    const char *matrix;
-    int element_bytes, row, column, k;
+    int row, column;
 
     uint32_t taddr;
     int columns, after_sync;

@@ -43,11 +43,11 @@ EVENT(EXPONENTIAL, thread)
 EVENT(WARP_APART, thread, what, mask) /* lanes of the mask are elsewhere, or gone. No listener returns */
 EVENT(WARP_TOGETHER, warp)            /* all lanes are at one instruction */
 EVENT(SYNCWARP, warp)
-EVENT(EXCHANGE, warp, transposes)            /* shuffle, vote or match; transposes: a shuffle by XOR */
-EVENT(SHUFFLE_SOURCE, warp, lane, from_lane) /* the lane reads from one that takes no part */
-TOLD(WARP_ACCESS, NULL, warp, access, size, rows, registers, transposes) /* registers: the target of ldmatrix */
-EVENT(MMA, warp, type, d, a, b)
-EVENT(MMA_DONE, warp, type, d, a, b) /* after the product has been added to d */
+EVENT(EXCHANGE, warp, transposes)                            /* shuffle, vote or match; transposes: a shuffle by XOR */
+EVENT(SHUFFLE_SOURCE, warp, lane, from_lane)                 /* the lane reads from one that takes no part */
+TOLD(WARP_ACCESS, NULL, warp, access, size, rows, registers) /* registers: the target of ldmatrix */
+EVENT(MMA, warp, d, a, b)
+EVENT(MMA_DONE, warp, d, a, b) /* after the product has been added to d */
 TOLD(SETMAXNREG, "registers", warp, increase, count)
 
 /* ---- a thread's copies, and groups of them: copy.c, group.c */
@@ -116,7 +116,6 @@ TOLD(WGMMA_COMMIT, "commit", warp)
 TOLD(WGMMA_WAIT, "wgmma_wait", warp, newest)
 TOLD(WGMMA_WAITED, "waited", warp, newest, done)
 EVENT(REGISTERS_SETTLED, thread, accumulators, count) /* the compiler has been told that they have changed */
-EVENT(FRAGMENT_HOLDS, thread, fragment, matrix, element_bytes, row, k) /* what the thread's registers hold, it says */
 
 /* ---- tensor memory: tmem.c. taddr: an address there */
 EVENT(TMEM_GROUP, thread, what, pair, targets) /* before the event of an instruction that has a cta_group */

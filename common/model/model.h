@@ -263,11 +263,10 @@ void model_cp_async_commit_group(const char *here);
 void model_cp_async_wait_group(int newest, const char *here);
 void model_cp_async_mbarrier_arrive(void *bar, const char *here);
 
-/* trans: every 8x8 matrix is transposed. */
-void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const char *here);
-#define model_ldmatrix_x4(r, row, trans, here) model_matrix_x4(0, r, row, trans, here)
-#define model_stmatrix_x4(row, r, here) model_matrix_x4(1, (uint32_t *)(uintptr_t)(r), row, 0, here)
-void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here);
+void model_matrix_x4(int store, uint32_t *r, const void *row, const char *here);
+#define model_ldmatrix_x4(r, row, here) model_matrix_x4(0, r, row, here)
+#define model_stmatrix_x4(row, r, here) model_matrix_x4(1, (uint32_t *)(uintptr_t)(r), row, here)
+void model_mma(float *d, const uint32_t *a, const uint32_t *b, const char *here);
 
 /* `bars` points at an MBarrier array, `name` is the expression it was called with. */
 void model_mbarrier_init(void *bars, int how_many, int arrivals, const char *name, const char *here);
@@ -342,8 +341,6 @@ void model_tcgen05_mma(Tcgen05Kind kind, int pair, uint32_t d, uint64_t a, uint6
 void model_tcgen05_cp(int pair, uint32_t to, uint64_t from, const char *here);
 void model_tcgen05_commit(void *bar, int pair, int targets, const char *here);
 void model_registers_settled(const float *d, int count);
-/* element_bytes: of the operand's type. */
-void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k);
 
 /* multicast: the answer goes to all CTAs of the cluster. */
 void model_launch_try_cancel(void *answer, void *bar, int multicast, const char *here);

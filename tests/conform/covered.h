@@ -255,7 +255,7 @@ HOST_DEVICE bf16 copy_window_word(int op, int type, int i) {
                              : copy_number(type, i, (type == 9 ? i : i / 2) * 5 % 11 - 5);
 }
 
-/* ---- copies of ranges, and of boxes of other types and ranks ------------------------------------------------------ */
+/* ---- copies of ranges, and of boxes of other types and ranks ---------------------------------------------------- */
 
 enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
 
@@ -475,11 +475,6 @@ enum {
     WARP_LDMATRIX,
     WARP_STMATRIX,
     WARP_MMA,
-    WARP_LDMATRIX_TRANS,
-    WARP_MMA_F16,
-    WARP_MMA_E4M3,
-    WARP_MMA_TF32,
-    WARP_MMA_TF32_LOW_BITS, /* with bits set that tf32 does not have */
     WARP_SHUFFLES,
     WARP_VOTES,
 };
@@ -505,11 +500,6 @@ static const WarpCase warp_cases[] = {
     {"ldmatrix_scattered", WARP_LDMATRIX, ROWS_SCATTERED}, {"stmatrix_dense", WARP_STMATRIX, ROWS_DENSE},
     {"stmatrix_swizzled", WARP_STMATRIX, ROWS_SWIZZLED},   {"stmatrix_scattered", WARP_STMATRIX, ROWS_SCATTERED},
     {"mma_0", WARP_MMA, 0},                                {"mma_1", WARP_MMA, 1000},
-    {"ldmatrix_trans_dense", WARP_LDMATRIX_TRANS, ROWS_DENSE},
-    {"ldmatrix_trans_swizzled", WARP_LDMATRIX_TRANS, ROWS_SWIZZLED},
-    {"ldmatrix_trans_scattered", WARP_LDMATRIX_TRANS, ROWS_SCATTERED},
-    {"mma_f16", WARP_MMA_F16, 0},                          {"mma_e4m3", WARP_MMA_E4M3, 0},
-    {"mma_tf32", WARP_MMA_TF32, 0},                        {"mma_tf32_low_bits", WARP_MMA_TF32_LOW_BITS, 0},
     {"shuffles_width_32", WARP_SHUFFLES, 32},              {"shuffles_width_16", WARP_SHUFFLES, 16},
     {"shuffles_width_8", WARP_SHUFFLES, 8},                {"shuffles_width_2", WARP_SHUFFLES, 2},
     {"shuffles_width_1", WARP_SHUFFLES, 1},                {"votes", WARP_VOTES, -1},
@@ -525,14 +515,10 @@ HOST_DEVICE int warp_row_offset(int rows, int lane) {
                                    : (lane * 37 + 11) % 256 * 16;
 }
 
-/* Register r of a lane: a[0..3] are 0..3, b[0..1] are 4, 5; one, two or four elements. */
-HOST_DEVICE uint32_t warp_mma_operand(const WarpCase *c, int lane, int r) {
-    if (c->op == WARP_MMA) {
-        uint32_t i = (uint32_t)(c->rows + lane * 12 + r * 2);
-        return conform_bf16(conform_hash(i, 9) - 4) | (uint32_t)conform_bf16(conform_hash(i + 1, 9) - 4) << 16;
-    }
-    int type = c->op == WARP_MMA_F16 ? CONFORM_F16 : c->op == WARP_MMA_E4M3 ? CONFORM_E4M3 : CONFORM_TF32;
-    return conform_elements(type, (uint32_t)(lane * 24 + r * 4), c->op == WARP_MMA_TF32_LOW_BITS);
+/* Register r of a lane: a[0..3] are 0..3, b[0..1] are 4, 5. */
+HOST_DEVICE uint32_t warp_mma_operand(int seed, int lane, int r) {
+    uint32_t i = (uint32_t)(seed + lane * 12 + r * 2);
+    return conform_bf16(conform_hash(i, 9) - 4) | (uint32_t)conform_bf16(conform_hash(i + 1, 9) - 4) << 16;
 }
 
 HOST_DEVICE float warp_mma_start(int seed, int lane, int i) {

@@ -490,17 +490,13 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
     SHARED_MEMORY(WarpShared, s);
     int lane = (int)threadIdx.x;
     for (int i = lane; i < WARP_SHARED / 2; i += 32) {
-        s->word[i] = p.c.op == WARP_LDMATRIX || p.c.op == WARP_LDMATRIX_TRANS ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
+        s->word[i] = p.c.op == WARP_LDMATRIX ? (bf16)i : (bf16)CONFORM_UNWRITTEN;
     }
     __syncthreads();
     uint8_t *row = (uint8_t *)s->word + warp_row_offset(p.c.rows, lane);
-    if (p.c.op == WARP_LDMATRIX || p.c.op == WARP_LDMATRIX_TRANS) {
+    if (p.c.op == WARP_LDMATRIX) {
         uint32_t r[4];
-        if (p.c.op == WARP_LDMATRIX) {
-            ldmatrix_x4(r, row);
-        } else {
-            ldmatrix_x4_trans(r, row);
-        }
+        ldmatrix_x4(r, row);
         UNROLL
         for (int i = 0; i < 4; i++) {
             p.out[lane * 8 + i * 2] = (uint16_t)r[i];
@@ -561,18 +557,13 @@ static __global__ void warp_case(const __grid_constant__ WarpParams p) {
         float d[4];
         UNROLL
         for (int i = 0; i < 4; i++) {
-            a[i] = warp_mma_operand(&p.c, lane, i);
+            a[i] = warp_mma_operand(p.c.rows, lane, i);
             d[i] = warp_mma_start(p.c.rows, lane, i);
         }
         for (int i = 0; i < 2; i++) {
-            b[i] = warp_mma_operand(&p.c, lane, 4 + i);
+            b[i] = warp_mma_operand(p.c.rows, lane, 4 + i);
         }
-        switch (p.c.op) {
-        case WARP_MMA: mma_m16n8k16(d, a, b); break;
-        case WARP_MMA_F16: mma_m16n8k16_f16(d, a, b); break;
-        case WARP_MMA_E4M3: mma_m16n8k32_e4m3(d, a, b); break;
-        default: mma_m16n8k8_tf32(d, a, b); break;
-        }
+        mma_m16n8k16(d, a, b);
         UNROLL
         for (int i = 0; i < 4; i++) {
             p.out[lane * 4 + i] = (uint16_t)(int)d[i];
@@ -762,10 +753,10 @@ static int run_rounding(const Machine *m, const RoundingCase *c, Outcome *o) {
 
 static int run_warp(const Machine *m, const WarpCase *c, Outcome *o) {
     WarpParams p = {*c, m->out};
-    o->count = c->op == WARP_LDMATRIX || c->op == WARP_LDMATRIX_TRANS ? 32 * 8
-               : c->op == WARP_STMATRIX                               ? WARP_SHARED / 2
-               : c->op == WARP_SHUFFLES || c->op == WARP_VOTES        ? 32 * WARP_ANSWERS
-                                                                      : 32 * 4;
+    o->count = c->op == WARP_LDMATRIX                          ? 32 * 8
+               : c->op == WARP_STMATRIX                        ? WARP_SHARED / 2
+               : c->op == WARP_SHUFFLES || c->op == WARP_VOTES ? 32 * WARP_ANSWERS
+                                                               : 32 * 4;
     return run_kernel(KERNEL(warp_case), 1, 32, 0, (int)sizeof(WarpShared), &p, m->out, o);
 }
 

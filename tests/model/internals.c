@@ -133,7 +133,7 @@ static const char *const said[][2] = {
     {"global TMA_STORE_TURN", "bulk_wait_group(0) by the thread of the copy (bulk_wait_group_read() waits only until"},
     {"ring WRONG_STRIDE", "row 8, k 0 to 7: expected the chunk of A(72,0), fetched the chunk of A(80,0)"},
     {"ring NO_EXPECT", "the load counts for phase 1 of full[0]"},
-    {"types MMA_CHUNK_E4M3", "row 0, k 16 to 31: expected the chunk of B(0,16), fetched the chunk of B(0,0)"},
+    {"types MMA_CHUNK", "row 0, k 8 to 15: expected the chunk of B(0,8), fetched the chunk of B(0,0)"},
     {"plain NO_SYNC", "tests/model/kernels_plain.c:|int got = s->value[THREADS - 1 - thread];|s->value[place] = "
                       "p->in[id];|s->value[64]"},
     {"ring BOX_TOO_LARGE", "the box is larger than its slot: it has 32768 bytes, and s->a[1] has 16384"},

@@ -154,8 +154,8 @@ static int run(const Case *c) {
         place += p.c[d] * (int64_t)t.stride[d - 1];
     }
     const size_t bytes = b->rank == 0 ? 32 : 16;
-    if (status == 0 && (memcmp(p.seen, in + place, bytes) != 0 ||
-                        (!b->add && memcmp(out + place, in + place, bytes) != 0))) {
+    if (status == 0 &&
+        (memcmp(p.seen, in + place, bytes) != 0 || (!b->add && memcmp(out + place, in + place, bytes) != 0))) {
         status = 1;
     }
     return status;

@@ -1,9 +1,8 @@
-/* kernels_types.c - products of every element type and major, of wgmma by one warpgroup and mma.sync by one warp: do
- * their operands belong together? tests/conform compares their numbers with a GPU's. */
+/* kernels_types.c - products of wgmma by one warpgroup, of every element type and major, and of mma.sync by one warp:
+ * do their operands belong together? tests/conform compares their numbers with a GPU's. */
 #include "../../common/gemm.h"
 
 #include "../../common/device/bulk_copy.h"
-#include "../../common/device/fragment.h"
 #include "../../common/device/mbarrier.h"
 #include "../../common/device/mma_sync.h"
 #include "../../common/device/swizzle.h"
@@ -29,9 +28,6 @@ RIGHT_CASE(RS_E4M3);
 RIGHT_CASE(SS_TF32);
 RIGHT_CASE(RS_TF32);
 RIGHT_CASE(MMA_BF16);
-RIGHT_CASE(MMA_E4M3);
-RIGHT_CASE(MMA_TF32);
-RIGHT_CASE(MMA_TRANS_B);   /* B lies [k][n] */
 RIGHT_CASE(MMA_BULK_ROWS); /* B comes row by row, by bulk copies, without a swizzle */
 
 /* One of these kinds, done otherwise. */
@@ -43,19 +39,14 @@ WRONG_LIKE(SS_TRANS_B, OTHER_COLUMNS_TRANS_B, PROVENANCE);
 WRONG_LIKE(SS_TRANS_B, PANELS_SWAPPED, PROVENANCE);
 WRONG_LIKE(SS_BF16, WIDTH_12, WGMMA_OPERANDS);
 WRONG_LIKE(RS_BF16, RS_OTHER_LANES, PROVENANCE); /* ldmatrix at the addresses of operand B */
-LIKE_CASE(RS_E4M3, RS_HOLDS, NULL);              /* fragments that were made in registers, and declared */
-LIKE_CASE(RS_E4M3, RS_HOLDS_NOTHING, NULL);      /* ... and not declared */
-LIKE_CASE(RS_E4M3, RS_HOLDS_STORED,
-          LOCAL_ACCESS(NULL)); /* ... stored again after a declaration that is no longer true */
-WRONG_LIKE(RS_E4M3, HOLDS_OTHER_STEP, PROVENANCE);
+LIKE_CASE(RS_E4M3, RS_MADE, NULL);               /* fragments that were made in registers have no tags */
 WRONG_LIKE(MMA_BF16, MMA_ROW_MISALIGNED, ALIGNMENT);
 WRONG_LIKE(MMA_BF16, MMA_ROW_OUTSIDE, SHARED_BOUNDS);
 WRONG_LIKE(MMA_BF16, MMA_FRAGMENT_UNSET, REGISTERS_UNINIT);
 WRONG_LIKE(MMA_BF16, MMA_LANE_ABSENT, CONVERGENCE);
 WRONG_LIKE(MMA_BF16, MMA_LANE_RETURNED, CONVERGENCE);
-WRONG_LIKE(MMA_E4M3, MMA_CHUNK_E4M3, PROVENANCE);
-WRONG_LIKE(MMA_TF32, MMA_DIFFERENT_K_TF32, PROVENANCE);
-WRONG_LIKE(MMA_TRANS_B, MMA_TRANS_OTHER_ROWS, PROVENANCE);
+WRONG_LIKE(MMA_BF16, MMA_CHUNK, PROVENANCE);
+WRONG_LIKE(MMA_BF16, MMA_DIFFERENT_K, PROVENANCE);
 
 typedef struct {
     uint8_t a[TILES][64 * ROW_BYTES];
@@ -111,8 +102,6 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     }
 }
 
-DEVICE int is_made(int bug) { return bug >= RS_HOLDS && bug <= HOLDS_OTHER_STEP; }
-
 DEVICE void warpgroup_products(Shared *s, const Params *p) {
     const int bug = p->bug;
     int thread = (int)threadIdx.x, warp = thread / 32, lane = thread % 32;
@@ -124,14 +113,8 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
             int chunk = bug == RS_OTHER_LANES ? lane / 8 % 2 : lane / 16;
             ldmatrix_x4(registers[step], row_at(s->a[step / 4], warp * 16 + row, step % 4 * 2 + chunk));
         }
-        for (int i = 0; i < 4 && is_made(bug); i++) {
+        for (int i = 0; i < 4 && bug == RS_MADE; i++) {
             made[step][i] = registers[step][i];
-        }
-        if (is_made(bug) && bug != RS_HOLDS_NOTHING) {
-            fragment_holds_e4m3(made[step], "A", 0, (step + (bug == RS_HOLDS_STORED)) * 32);
-        }
-        for (int i = 0; i < 4 && bug == RS_HOLDS_STORED; i++) {
-            made[step][i] += (uint32_t)p->a_trans; /* 0 */
         }
     }
     wgmma_fence();
@@ -145,8 +128,7 @@ DEVICE void warpgroup_products(Shared *s, const Params *p) {
         }
         int b_step = p->b_trans ? WGMMA_K16_STEP_MN : WGMMA_K16_STEP;
         a += (uint64_t)(in_tile * (p->a_trans ? WGMMA_K16_STEP_MN : WGMMA_K16_STEP));
-        int from = bug == HOLDS_OTHER_STEP ? step ^ 1 : step;
-        product(p, acc, is_made(bug) ? made[from] : registers[from], a, b + (uint64_t)(in_tile * b_step), step > 0);
+        product(p, acc, bug == RS_MADE ? made[step] : registers[step], a, b + (uint64_t)(in_tile * b_step), step > 0);
     }
     wgmma_commit_group();
     wgmma_wait_group(0);
@@ -162,7 +144,7 @@ DEVICE void warp_products(Shared *s, const Params *p) {
     for (int step = 0; step < TILES * 4; step++) {
         uint32_t a[4], b[4];
         int tile = step / 4, chunk = step % 4 * 2;
-        int b_tile = bug == MMA_DIFFERENT_K_TF32 ? TILES - 1 - tile : tile;
+        int b_tile = bug == MMA_DIFFERENT_K ? TILES - 1 - tile : tile;
         const void *from = row_at(s->a[tile], lane % 16, chunk + lane / 16);
         from = bug == MMA_ROW_OUTSIDE && lane == 3 ? s + 1 : from;
         from = bug == MMA_ROW_MISALIGNED ? (const char *)from + 8 : from;
@@ -173,23 +155,11 @@ DEVICE void warp_products(Shared *s, const Params *p) {
             return;
         }
         LEAVES_OUT(MMA_FRAGMENT_UNSET, ldmatrix_x4(a, from));
-        if (p->b_trans) {
-            /* Matrices: k 0 to 7 and 8 to 15 of columns 0 to 7, then of 8 to 15. */
-            int k = step % 4 * 16 + lane % 16;
-            k = bug == MMA_TRANS_OTHER_ROWS ? step % 4 * 16 + lane % 8 : k;
-            ldmatrix_x4_trans(b, row_at(s->b[b_tile], k, lane / 16));
-        } else {
-            int more = bug == MMA_CHUNK_E4M3 ? 0 : lane / 8 % 2;
-            int row = lane % 8 + lane / 16 * 8;
-            ldmatrix_x4(b, kind == MMA_BULK_ROWS ? &s->b[b_tile][row * ROW_BYTES + (chunk + more) * 16]
-                                                 : row_at(s->b[b_tile], row, chunk + more));
-        }
+        int more = bug == MMA_CHUNK ? 0 : lane / 8 % 2, row = lane % 8 + lane / 16 * 8;
+        ldmatrix_x4(b, kind == MMA_BULK_ROWS ? &s->b[b_tile][row * ROW_BYTES + (chunk + more) * 16]
+                                             : row_at(s->b[b_tile], row, chunk + more));
         for (int j = 0; j < 2; j++) {
-            switch (kind) {
-            case MMA_E4M3: mma_m16n8k32_e4m3(acc[j], a, &b[2 * j]); break;
-            case MMA_TF32: mma_m16n8k8_tf32(acc[j], a, &b[2 * j]); break;
-            default: mma_m16n8k16(acc[j], a, &b[2 * j]); break;
-            }
+            mma_m16n8k16(acc[j], a, &b[2 * j]);
         }
     }
     p->d[lane] = acc[0][0] + acc[1][0];
@@ -219,11 +189,9 @@ KERNEL_ENTRY(types_kernel, Params);
 static MatrixType type_of(int kind) {
     switch (kind) {
     case SS_E4M3:
-    case RS_E4M3:
-    case MMA_E4M3: return MATRIX_E4M3;
+    case RS_E4M3: return MATRIX_E4M3;
     case SS_TF32:
-    case RS_TF32:
-    case MMA_TF32: return MATRIX_TF32;
+    case RS_TF32: return MATRIX_TF32;
     default: return MATRIX_BF16;
     }
 }
@@ -248,7 +216,7 @@ static int run_width(int kind, int bug, int n) {
     int bytes = matrix_element_bytes(type), depth = TILES * ROW_BYTES / bytes;
     Params p = {.kind = kind, .bug = bug, .n = n, .k_tile = ROW_BYTES / bytes};
     p.a_trans = kind == SS_TRANS_AB;
-    p.b_trans = kind == SS_TRANS_B || kind == SS_TRANS_AB || kind == RS_TRANS_B || kind == MMA_TRANS_B;
+    p.b_trans = kind == SS_TRANS_B || kind == SS_TRANS_AB || kind == RS_TRANS_B;
     uint8_t *a = case_memory((size_t)(64 * depth * bytes), "A");
     uint8_t *b = case_memory((size_t)(MAX_N * depth * bytes), "B");
     p.d = case_memory(THREADS * sizeof *p.d, "D");

@@ -4,7 +4,7 @@
 . tests/tools/tap.sh
 CC=${CC:-gcc}
 C_SUBSET=${C_SUBSET:--std=c11 -D_GNU_SOURCE -Icommon -Wall -Wextra -Werror}
-HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag fragment e4m3'
+HEADERS='mbarrier cluster cp_async tma tma_nd bulk_copy mma_sync system_flag e4m3'
 
 # wordless HEADER...: functions under PTX_FUNCTIONS without a comment above them, which an editor shows
 wordless() {

@@ -5,16 +5,11 @@
 
 #include "tensor_map.h"
 
-void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans) {
+void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]) {
     for (int matrix = 0; matrix < 4; matrix++) {
         for (int lane = 0; lane < WARP_SIZE; lane++) {
-            uint16_t half[2];
-            for (int i = 0; i < 2; i++) {
-                int y = ldmatrix_row(lane), x = ldmatrix_column(lane) + i;
-                const uint8_t *from = row[ldmatrix_address_lane(matrix, trans ? x : y)];
-                memcpy(&half[i], from + 2 * (trans ? y : x), 2);
-            }
-            r[lane][matrix] = half[0] | (uint32_t)half[1] << 16;
+            const uint8_t *from = row[ldmatrix_address_lane(matrix, ldmatrix_row(lane))];
+            memcpy(&r[lane][matrix], from + 2 * ldmatrix_column(lane), 4);
         }
     }
 }
@@ -89,19 +84,18 @@ FOR_TYPE void fragment(MatrixType type, float *out, int rows, const uint32_t *co
     }
 }
 
-FOR_TYPE void mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                  const uint32_t *const b[WARP_SIZE]) {
-    float av[MATRIX_MAX_K][16], bv[MATRIX_MAX_K][8], dv[16][8];
-    fragment(type, &av[0][0], 16, a);
+void matrix_mma(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE], const uint32_t *const b[WARP_SIZE]) {
+    float av[MATRIX_K][16], bv[MATRIX_K][8], dv[16][8];
+    fragment(MATRIX_BF16, &av[0][0], 16, a);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int r = 0; r < 2; r++) {
-            elements(type, &bv[k_of(type, mma_b_k(lane, r))][mma_b_column(lane)], 8, &b[lane][r], 4);
+            elements(MATRIX_BF16, &bv[mma_b_k(lane, r)][mma_b_column(lane)], 8, &b[lane][r], 4);
         }
         for (int v = 0; v < 4; v += 2) {
             memcpy(&dv[mma_d_row(lane, v)][mma_d_column(lane, v)], &d[lane][v], 2 * sizeof(float));
         }
     }
-    multiply(&dv[0][0], &av[0][0], &bv[0][0], 16, 8, matrix_k(type), 1);
+    multiply(&dv[0][0], &av[0][0], &bv[0][0], 16, 8, MATRIX_K, 1);
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         for (int v = 0; v < 4; v += 2) {
             memcpy(&d[lane][v], &dv[mma_d_row(lane, v)][mma_d_column(lane, v)], 2 * sizeof(float));
@@ -122,11 +116,6 @@ FOR_TYPE void operand_load(MatrixType type, float *out, const uint8_t *shared, u
 
 void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]) {
     BY_TYPE(fragment, type, out, rows, a);
-}
-
-void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                const uint32_t *const b[WARP_SIZE]) {
-    BY_TYPE(mma, type, d, a, b);
 }
 
 void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, uint32_t shared_start,

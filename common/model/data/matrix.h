@@ -34,19 +34,17 @@ static inline int ldmatrix_column(int lane) { return 2 * (lane % 4); }
 /* Whose address row `row` of matrix i is. */
 static inline int ldmatrix_address_lane(int i, int row) { return 8 * i + row; }
 
-/* ldmatrix.x4: row[32] are the lanes' addresses, 16 readable bytes each; r[lane] receives uint32_t[4]. With .trans each
- * matrix of two-byte elements is transposed on the way. */
-void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE], int trans);
+/* ldmatrix.x4: row[32] are the lanes' addresses, 16 readable bytes each; r[lane] receives uint32_t[4]. */
+void matrix_ldmatrix_x4(uint32_t *const r[WARP_SIZE], const void *const row[WARP_SIZE]);
 
 /* stmatrix.x4, the mirror. */
 void matrix_stmatrix_x4(void *const row[WARP_SIZE], const uint32_t *const r[WARP_SIZE]);
 
-/* mma.m16n8k16, k32 or k8, by the type, to fp32: d[lane] is float[4], a[lane] uint32_t[4], b[lane] uint32_t[2]; d += a
- * * b. Of every type a register holds the same four bytes of its row. */
-void matrix_mma(MatrixType type, float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE],
-                const uint32_t *const b[WARP_SIZE]);
+/* mma.m16n8k16 of bf16 to fp32: d[lane] is float[4], a[lane] uint32_t[4], b[lane] uint32_t[2]; d += a * b. */
+void matrix_mma(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE], const uint32_t *const b[WARP_SIZE]);
 
-/* Convert a warp's fragment of A to float: out[k][16 rows], `rows` floats from one k to the next. */
+/* Convert a warp's fragment of A to float: out[k][16 rows], `rows` floats from one k to the next. Of every type a
+ * register holds the same four bytes of its row. */
 void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]);
 
 /* ---- one warpgroup: wgmma m64nNk16, k32 and k8 ------------------------------------------------------------------- */

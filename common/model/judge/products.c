@@ -169,7 +169,7 @@ static void fragments_loaded(const Event *e, const Tag tag[WARP_SIZE]) {
     for (int lane = 0; lane < WARP_SIZE; lane++) {
         w->cta->results->unknown |= tag[lane].tensor == TENSOR_UNKNOWN;
     }
-    provenance_ldmatrix(w, e->registers[0], e->transposes, tag);
+    provenance_ldmatrix(w, e->registers[0], tag);
     for (int lane = 0; lane < WARP_SIZE && facts(w)->fragments > 0; lane++) {
         check_fragments(&w->thread[lane], e->registers[lane], LDMATRIX_BYTES, "ldmatrix into a fragment of A", e->site);
     }
@@ -200,7 +200,7 @@ ON(products, MMA) {
     MISUSE_IF(model_bits(e->d[0][0]) == UNSET_BITS || e->a[0][0] == UNSET_BITS || e->b[0][0] == UNSET_BITS,
               RULE_REGISTERS_UNINIT, e->site, 0, "mma.sync on registers that were never set");
     Tag first_a, first_b;
-    if (provenance_mma(w, e->type, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
+    if (provenance_mma(w, e->a[0], e->b[0], e->site, &first_a, &first_b)) {
         results_fragment(w->cta, first_a, first_b);
         sums_product(first_a, first_b, 16, 8, e->site);
     }

@@ -333,7 +333,6 @@ typedef struct MatrixTag {
     uintptr_t address; /* of lane 0's register; 0: none */
     Tag tag[8];        /* of the rows of the matrix, as they lie in memory */
     uint8_t regular;   /* all known, row after row */
-    uint8_t trans;     /* in the registers it is transposed */
 } MatrixTag;
 
 static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
@@ -353,7 +352,7 @@ static MatrixTag *matrix_tag(Warp *w, const void *register0, int make) {
     return make ? &table[first] : NULL;
 }
 
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]) {
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]) {
     MatrixTag **table = &w->cta->fragments->warp[w->id];
     if (*table == NULL) {
         *table = cta_alloc(w->cta, MATRIX_TAGS * sizeof **table);
@@ -363,31 +362,12 @@ void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[W
         matrix->address = (uintptr_t)&r0[i];
         memcpy(matrix->tag, &tag[8 * i], sizeof matrix->tag);
         matrix->regular = 1;
-        matrix->trans = trans != 0;
         for (int row = 0; row < 8; row++) {
             Tag first = tag[8 * i], here = tag[8 * i + row];
             matrix->regular &= has_place(here) && here.tensor == first.tensor && here.row == first.row + row &&
                                here.column == first.column;
         }
     }
-}
-
-/* The thread says that its four registers are its part of operand A of a wgmma: 64 rows of a matrix from `row` on, 32
- * bytes of each from element k on. */
-ON(provenance, FRAGMENT_HOLDS) {
-    w = t->warp;
-    Tensor tensor = {.base = (uintptr_t)e->matrix, .name = e->matrix, .of_map = 1};
-    if (t->lane != 0) {
-        return;
-    }
-    Tag tag[WARP_SIZE];
-    uint16_t number = (uint16_t)tensor_add(&tensor);
-    for (int i = 0; i < WARP_SIZE; i++) {
-        int part = i / 8; /* as ldmatrix brings them: rows 0-7 and 8-15 of the first 16 bytes, then of the next */
-        tag[i] = (Tag){number, (uint16_t)e->element_bytes, e->row + w->id % 4 * 16 + part % 2 * 8 + i % 8,
-                       e->k + part / 2 * (CHUNK_BYTES / e->element_bytes)};
-    }
-    provenance_ldmatrix(w, e->fragment, 0, tag);
 }
 
 /* Fragments there are no longer what was loaded. */
@@ -411,14 +391,8 @@ ON(provenance, STACK_STORE) {
 static int fits_quickly(const MatrixTag *matrix, const Operand *o, int row0, int k0) {
     Tag origin = o->origin;
     return matrix->regular && matrix->tag[0].tensor == origin.tensor &&
-           matrix->tag[0].element_bytes == o->element_bytes &&
-           matrix->tag[0].row == origin.row + (o->mn_major ? k0 : row0) &&
-           matrix->tag[0].column == origin.column + (o->mn_major ? row0 : k0);
-}
-
-/* Matrices of one operand come from memory all as they are or all transposed; else nothing is said. */
-static int same_trans(const Operand *o, const MatrixTag *matrix) {
-    return o->origin.tensor == TENSOR_UNKNOWN || o->mn_major == matrix->trans;
+           matrix->tag[0].element_bytes == o->element_bytes && matrix->tag[0].row == origin.row + row0 &&
+           matrix->tag[0].column == origin.column + k0;
 }
 
 /* The 8x8 matrix that register r, lane 0's, is a part of, at row row0 and k k0 of the operand: fits or is reported. */
@@ -427,12 +401,8 @@ static int check_matrix(Warp *w, Operand *o, const uint32_t *r, int row0, int k0
     if (matrix == NULL) {
         return 1;
     }
-    if (!same_trans(o, matrix) || (matrix->trans && o->element_bytes != 2)) {
-        return 0;
-    }
-    o->mn_major = matrix->trans;
     for (int i = 0; i < 8 && !fits_quickly(matrix, o, row0, k0); i++) {
-        if (!check_piece(o, matrix->tag[i], row0 + (matrix->trans ? 0 : i), k0 + (matrix->trans ? i : 0))) {
+        if (!check_piece(o, matrix->tag[i], row0 + i, k0)) {
             return 0;
         }
     }
@@ -458,18 +428,18 @@ Tag provenance_fragment(Warp *w, MatrixType type, const uint32_t *a0, Site site)
     return origin;
 }
 
-int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
+int provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b) {
     *a = *b = (Tag){TENSOR_UNKNOWN, 0, 0, 0};
     if (w->cta->fragments->warp[w->id] == NULL) {
         return 0;
     }
-    int bytes = matrix_element_bytes(type), chunk = CHUNK_BYTES / bytes;
+    enum { BYTES = 2, CHUNK = CHUNK_BYTES / BYTES }; /* bf16 */
     Operand operands[2] = {
-        {&w->thread[0], "mma.sync, fragment of A", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
-        {&w->thread[0], "mma.sync, fragment of B", bytes, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
+        {&w->thread[0], "mma.sync, fragment of A", BYTES, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
+        {&w->thread[0], "mma.sync, fragment of B", BYTES, 0, site, {TENSOR_UNKNOWN, 0, 0, 0}},
     };
     if (!check_fragment_a(w, &operands[0], a0) || !check_matrix(w, &operands[1], &b0[0], 0, 0) ||
-        !check_matrix(w, &operands[1], &b0[1], 0, chunk)) {
+        !check_matrix(w, &operands[1], &b0[1], 0, CHUNK)) {
         return 0;
     }
     *a = origin_of(&operands[0]);

@@ -44,12 +44,12 @@ typedef struct CtaFragments {
 Tag provenance_of(Cta *cta, uint32_t offset);
 
 /* A warp has loaded four 8x8 matrices: tag[8 * i + r] is row r of matrix i in memory; r0 is lane 0's register array. */
-void provenance_ldmatrix(Warp *w, const uint32_t *r0, int trans, const Tag tag[WARP_SIZE]);
+void provenance_ldmatrix(Warp *w, const uint32_t *r0, const Tag tag[WARP_SIZE]);
 /* Operand A of a wgmma from the warp's registers; a0 is lane 0's array. As provenance_operand(), the row that of the
  * warpgroup's first warp. */
 Tag provenance_fragment(Warp *w, MatrixType type, const uint32_t *a0, Site site);
 /* A warp multiplies fragments; a0, b0 are lane 0's arrays. 1: the fragments begin with the elements *a and *b. */
-int provenance_mma(Warp *w, MatrixType type, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
+int provenance_mma(Warp *w, const uint32_t *a0, const uint32_t *b0, Site site, Tag *a, Tag *b);
 
 /* One operand of a wgmma: tags of its chunks in the order of wgmma_operand_addresses(); those that count elements of
  * another size than the type's say nothing. Reports pieces that do not fit and returns the tag of element (0, 0):

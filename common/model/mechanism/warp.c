@@ -210,7 +210,7 @@ int model_elect_one(const char *here) {
 
 /* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
 
-void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const char *here) {
+void model_matrix_x4(int store, uint32_t *r, const void *row, const char *here) {
     Thread *t = current_thread();
     WarpCollective *m = t->warp->collective;
     m->pointer[0][t->lane] = r;
@@ -220,18 +220,18 @@ void model_matrix_x4(int store, uint32_t *r, const void *row, int trans, const c
     }
     uint32_t *const *registers = (uint32_t *const *)m->pointer[0];
     POST(WARP_ACCESS, .warp = t->warp, .access = store ? ACCESS_STMATRIX : ACCESS_LDMATRIX, .size = CHUNK_BYTES,
-         .registers = registers, .rows = m->pointer[1], .transposes = trans, .site = m->now.site);
+         .registers = registers, .rows = m->pointer[1], .site = m->now.site);
     if (store) {
         matrix_stmatrix_x4((void *const *)m->pointer[1], (const uint32_t *const *)registers);
     } else {
-        matrix_ldmatrix_x4(registers, m->pointer[1], trans);
+        matrix_ldmatrix_x4(registers, m->pointer[1]);
     }
     warp_go(t->warp);
 }
 
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
-void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, const char *here) {
+void model_mma(float *d, const uint32_t *a, const uint32_t *b, const char *here) {
     Thread *t = current_thread();
     Warp *w = t->warp;
     WarpCollective *m = w->collective;
@@ -244,8 +244,8 @@ void model_mma(MatrixType type, float *d, const uint32_t *a, const uint32_t *b, 
     float *const *ds = (float *const *)m->pointer[0];
     const uint32_t *const *as = (const uint32_t *const *)m->pointer[1], *const *bs =
                                                                             (const uint32_t *const *)m->pointer[2];
-    POST(MMA, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->now.site);
-    matrix_mma(type, ds, as, bs);
-    POST(MMA_DONE, .warp = w, .type = type, .d = ds, .a = as, .b = bs, .site = m->now.site);
+    POST(MMA, .warp = w, .d = ds, .a = as, .b = bs, .site = m->now.site);
+    matrix_mma(ds, as, bs);
+    POST(MMA_DONE, .warp = w, .d = ds, .a = as, .b = bs, .site = m->now.site);
     warp_go(w);
 }

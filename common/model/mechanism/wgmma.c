@@ -248,11 +248,6 @@ void model_wgmma_commit_group(const char *here) {
     }
 }
 
-void model_fragment_holds(const uint32_t *a, const char *matrix, int element_bytes, int row, int k) {
-    POST(FRAGMENT_HOLDS, .thread = current_thread(), .fragment = a, .matrix = matrix, .element_bytes = element_bytes,
-         .row = row, .k = k);
-}
-
 void model_registers_settled(const float *d, int count) {
     POST(REGISTERS_SETTLED, .thread = current_thread(), .accumulators = d, .count = count);
 }

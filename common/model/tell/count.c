@@ -302,7 +302,7 @@ ON(count, MMA) {
     c->fragments = 0;
     counts[COUNT_MMA]++;
     counts[COUNT_MMA_BEHIND] += (unsigned)follows;
-    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * (unsigned)matrix_k(e->type);
+    counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * MATRIX_K;
 }
 
 /* A product that the first warp issues. */

@@ -322,7 +322,7 @@ static void note_product(const Thread *t, const float *d, int v, int row, int co
 /* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
 ON(observe, WARP_ACCESS) {
-    for (int of = 0; of < 2 && e->access == ACCESS_LDMATRIX && !e->transposes && seen->a_at != NULL; of++) {
+    for (int of = 0; of < 2 && e->access == ACCESS_LDMATRIX && seen->a_at != NULL; of++) {
         for (int i = 0; i < WARP_SIZE * 8 && is_watched(w->cta); i++) {
             const int lane = i / 8, x = i % 8; /* the lane that supplies the row's address; the element of the row */
             const uint16_t *p = (const uint16_t *)e->rows[lane] + x;
@@ -351,7 +351,7 @@ static OperandFact operand_in(const Warp *w, int of, const uint32_t *const *r, i
 
 ON(observe, MMA_DONE) {
     int *number = &watch.mma[w->id][(uintptr_t)e->d[0] / 16 % 128];
-    if (is_watched(w->cta) && e->type == MATRIX_BF16) {
+    if (is_watched(w->cta)) {
         const OperandFact a = operand_in(w, 0, e->a, 4, seen->a_value), b = operand_in(w, 1, e->b, 2, seen->b_value);
         const int row = mma_a_row(a.lane, a.reg), column = mma_b_column(b.lane), lane = row % 8 * 4 + column / 2;
         if (takes(&a, &b)) {
