@@ -30,11 +30,6 @@ $on{announce} = sub ($e) {
     $thread[ $e->{thread} ] = [ 'load', $e->{barrier} ];
 };
 
-$on{expect} = sub ($e) {
-    show("expect $e->{barrier} $e->{phase}", $e, of($e), f => 'expect', bytes => $e->{amount});
-    now_is($e);
-};
-
 $on{arrive} = sub ($e) {
     return committed($e) if $e->{what} eq 'arrive' && ($role{ group_of($e->{thread}) } // '') eq 'multiplier';
     my @fact = ("arrive $e->{barrier} $e->{phase} " . group_of($e->{thread}), $e, of($e), f => 'arrive',

@@ -66,7 +66,6 @@ window.step_words = (() => {
     PHASE_STALE: "等的是一个早已过去的阶段",
     PHASE_SKIPPED: "等待者可能错过一整个阶段",
     TX_COUNT: "声明的字节数与落地的字节数不符",
-    UNINIT_SHARED: "读了从没写过的共享内存",
     WGMMA_FENCE: "寄存器在上一次 wgmma.fence 之后又被用过",
   };
   // Of "model: RULE: Title" and so on.
@@ -79,8 +78,6 @@ window.step_words = (() => {
       `${w} 初始化各个屏障：都在阶段 0，待到达数都等于预期到达数。`),
     announce: (f, w) => t(`${w} arrive${s(w)} at ${f.barrier} and announce${s(w)} ${number(f.bytes)} bytes for phase ${f.phase}.`,
       `${w} 在 ${f.barrier} 上到达，并为阶段 ${f.phase} 声明 ${number(f.bytes)} 字节。`),
-    expect: (f, w) => t(`${w} announce${s(w)} ${number(f.bytes)} bytes on ${f.barrier}.`,
-      `${w} 在 ${f.barrier} 上声明 ${number(f.bytes)} 字节。`),
     load: (f, w, d) => t(`A TMA load starts: ${f.map} of k-tile ${f.k}, ${number(f.bytes)} bytes into stage ${f.stage}${d.ctas > 1 ? `, counted by ${f.barrier}` : ""}.`,
       `交给拷贝引擎：把 k-tile ${f.k} 的 ${f.map} 搬进 stage ${f.stage}，共 ${number(f.bytes)} 字节${d.ctas > 1 ? `，由 ${f.barrier} 计数` : ""}。`),
     cancel: (f, w) => t(`${w} requests one more tile with try_cancel: the 16 bytes of the answer will land in ${f.buffer}, counted by ${f.barrier}.`,

@@ -97,7 +97,6 @@ another card@page.zh.md@s/H200/H100/@numerals: only in English: H200; only in Ch
 a row is missing@page.zh.md@/^. 二/d@tables: only in English: 3 rows and 6 cells; only in Chinese: 2 rows and 4 cells
 a dropped picture@page.zh.md@/^!/d@^page.zh.md:8: "Three x 4 tiles" \(page.md:8\): pictures and links: only in English: picture.svg
 a link to another heading@page.zh.md@s/#第二部分/#第一部分/@links: only in English: 02_two/README.md#second-part; only in Chinese: 02_two/README.md#first-part
-a link to a heading that does not exist@page.zh.md@s/#第二部分/#第三部分/@^page.zh.md:9: \(02_two/README.zh.md#第三部分\): 02_two/README.zh.md has no such heading
 a link into English@page.zh.md@s,02_two/README.zh.md),02_two/),@^page.zh.md:2: \(02_two/\): leads to the English page; there is 02_two/README.zh.md
 other code@page.zh.md@s/break-01/break-02/@code: only in English: `make break-01`; only in Chinese: `make break-02`
 another phrase of a tool@page.zh.md@s/bugs: a/bugs: b/@comments: only in English: <!-- bugs: a -->; only in Chinese: <!-- bugs: b -->

@@ -49,25 +49,18 @@ static void refused(const Gemm09Problem *p, const char *expected) {
 
 static void refuse_problems(void) {
     REFUSED(p.m = 0, "m is 0: accepted are 1 to 2147482624");
-    REFUSED(p.m = -1, "m is -1: accepted are 1 to 2147482624");
     REFUSED(p.n = INT64_MIN, "n is -9223372036854775808: accepted are 1 to 2147482624");
     REFUSED(p.n = 2147482625, "n is 2147482625: accepted are 1 to 2147482624");
     REFUSED(p.k = ((int64_t)1 << 32) + 300, "k is 4294967596: accepted are 1 to 2147482624");
-    REFUSED(p.k = INT64_MAX, "k is 9223372036854775807: accepted are 1 to 2147482624");
     REFUSED(p.a = NULL, "a is NULL: accepted are multiples of 16");
     REFUSED(p.b = NULL, "b is NULL: accepted are multiples of 16");
     REFUSED(p.c = NULL, "c is NULL: accepted are multiples of 16");
     REFUSED(p.a = ADDRESS(0x10002), "a is 0x10002: accepted are multiples of 16");
-    REFUSED(p.b = ADDRESS(0x20008), "b is 0x20008: accepted are multiples of 16");
-    REFUSED(p.c = ADDRESS(0x3000f), "c is 0x3000f: accepted are multiples of 16");
     REFUSED(p.lda = 296, "lda is 296: accepted are multiples of 8 from k = 300 to 2147483640");
     REFUSED(p.lda = 300, "lda is 300: accepted are multiples of 8 from k = 300 to 2147483640");
     REFUSED(p.ldb = -304, "ldb is -304: accepted are multiples of 8 from k = 300 to 2147483640");
-    REFUSED(p.ldb = 0, "ldb is 0: accepted are multiples of 8 from k = 300 to 2147483640");
     REFUSED(p.ldc = 192, "ldc is 192: accepted are multiples of 8 from n = 200 to 2147483640");
     REFUSED(p.ldc = 2147483648, "ldc is 2147483648: accepted are multiples of 8 from n = 200 to 2147483640");
-    REFUSED(p.lda = INT64_MAX - 7,
-            "lda is 9223372036854775800: accepted are multiples of 8 from k = 300 to 2147483640");
     REFUSED((p.m = 2147482624, p.lda = 2147483640),
             "a has m = 2147482624 rows of lda = 2147483640 elements: accepted are up to 2^38 bytes");
     REFUSED((p.n = 1048577, p.ldb = 131072, p.ldc = 1048584),
@@ -77,7 +70,6 @@ static void refuse_problems(void) {
     REFUSED(p.workspace = NULL, "workspace is NULL: accepted are multiples of 16");
     REFUSED(p.workspace = ADDRESS(0x40004), "workspace is 0x40004: accepted are multiples of 16");
     REFUSED(p.workspace_bytes = 15, "workspace_bytes is 15: accepted are 16 and more");
-    REFUSED(p.workspace_bytes = 0, "workspace_bytes is 0: accepted are 16 and more");
     REFUSED(p.plan = -1, "plan is -1: accepted are 0 and what gemm09_plan() has written");
     REFUSED(p.plan = 2000, "plan is 2000: accepted are 0 and what gemm09_plan() has written");
     refused(NULL, "problem is NULL");
@@ -86,8 +78,6 @@ static void refuse_problems(void) {
     REFUSED((p.m = p.n = p.k = 1, p.lda = p.ldb = p.ldc = 8),
             "handle is NULL: accepted is what gemm09_create() has made");
     REFUSED((p.m = 2147482624, p.k = p.n = 1, p.lda = p.ldb = p.ldc = 8),
-            "handle is NULL: accepted is what gemm09_create() has made");
-    REFUSED((p.k = 2147482624, p.m = p.n = 1, p.lda = p.ldb = 2147483640),
             "handle is NULL: accepted is what gemm09_create() has made");
     REFUSED((p.m = 2097152, p.ldc = 65536), "handle is NULL: accepted is what gemm09_create() has made");
 }

@@ -96,13 +96,6 @@ if ! command -v python3 >/dev/null; then
     done_testing
 fi
 export PYTHONDONTWRITEBYTECODE=1
-callers=$(git ls-files '*.py' 2>/dev/null || find beyond tests book -name '*.py')
-for file in $callers; do
-    python3 -c 'import sys; compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec")' "$file" 2>"$scratch/said"
-    ok $? "$file: python3 reads it" || explain "$(cat "$scratch/said")"
-done
-python3 -c 'compile("def f(:", "x", "exec")' 2>/dev/null
-ok $(($? == 0)) "seen: what python3 cannot read"
 # with_torch TORCH FILE: what FILE says with TORCH in place of PyTorch. A mock supplies the other names of PyTorch that
 # FILE uses.
 with_torch() {
@@ -114,7 +107,7 @@ for name in 'torch', 'torch.nn', 'torch.nn.attention':
     sys.modules[name] = torch
 runpy.run_path('$2', run_name='__main__')" 2>&1
 }
-for file in $(grep -l 'import torch' $callers | grep -v attention13.py); do
+for file in $(grep -lr --include='*.py' 'import torch' beyond tests | grep -v attention13.py); do
     said=$(with_torch 'MagicMock(**{"cuda.is_available.return_value": False})' "$file")
     is "$?:$said" "3:$(basename "$file" .py | sed 's/^attention$/attention.py/'): torch sees no GPU" "$file: imported with torch, it says that there is no GPU"
     said=$(with_torch None "$file")
