@@ -34,7 +34,6 @@ struct Nvml {
     int (*clock)(NvmlDevice device, int type, unsigned *mhz);
     int (*max_clock)(NvmlDevice device, int type, unsigned *mhz);
     int (*power)(NvmlDevice device, unsigned *milliwatts);
-    int (*energy)(NvmlDevice device, unsigned long long *millijoules);
     int (*fields)(NvmlDevice device, int count, NvmlFieldValue *values);
 };
 
@@ -51,10 +50,9 @@ Nvml *nvml_open(const char *pci_bus_id, char *why, size_t why_size) {
                                          {"nvmlDeviceGetClockInfo", &nvml->clock},
                                          {"nvmlDeviceGetMaxClockInfo", &nvml->max_clock},
                                          {"nvmlDeviceGetPowerUsage", &nvml->power},
-                                         {"nvmlDeviceGetTotalEnergyConsumption", &nvml->energy},
                                          {"nvmlDeviceGetFieldValues", &nvml->fields}};
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    find_functions(library, functions, 9);
+    find_functions(library, functions, 8);
     int can_start = nvml->init && nvml->shutdown && nvml->handle_by_pci;
     if (!library) {
         snprintf(why, why_size, "libnvidia-ml.so.1 was not found");
@@ -94,11 +92,6 @@ double nvml_watts(const Nvml *nvml) {
     }
     unsigned milliwatts = 0;
     return nvml->power && nvml->power(nvml->device, &milliwatts) == 0 ? milliwatts / 1e3 : 0;
-}
-
-double nvml_joules(const Nvml *nvml) {
-    unsigned long long millijoules = 0;
-    return nvml->energy && nvml->energy(nvml->device, &millijoules) == 0 ? (double)millijoules / 1e3 : 0;
 }
 
 void nvml_driver_version(const Nvml *nvml, char *text, size_t size) {

@@ -1,4 +1,4 @@
-/* nvml.h - clocks, power and energy from the driver's management library, loaded when used (libnvidia-ml.so.1). */
+/* nvml.h - clocks and power from the driver's management library, loaded when used (libnvidia-ml.so.1). */
 #ifndef NVML_H
 #define NVML_H
 
@@ -15,7 +15,6 @@ double nvml_sm_mhz(const Nvml *nvml);
 double nvml_max_sm_mhz(const Nvml *nvml);
 double
 nvml_watts(const Nvml *nvml); /* at this moment where the driver offers it, otherwise its average over a second */
-double nvml_joules(const Nvml *nvml);                                /* since the driver was loaded */
 void nvml_driver_version(const Nvml *nvml, char *text, size_t size); /* empty if unknown */
 
 #endif

@@ -22,7 +22,7 @@ typedef struct {
     const char *gpu;
     const char *date;     /* "2026-01-31" */
     const char *commit;   /* git describe, or "unknown" */
-    const char *mode;     /* "paused" or "sustained" */
+    const char *mode;     /* "paused", or the group of a plan */
     const char *versions; /* as versions_text() writes them */
 } CsvSource;
 

@@ -21,7 +21,7 @@ typedef struct {
 
 /* One kernel in a comparison. The caller fills in the first part. */
 typedef struct {
-    char name[24];                       /* "08", "cublas", "cublaslt" */
+    char name[96];                       /* "08", "cublas", "07: 3 stages" */
     GemmStatus (*launch)(void *context); /* starts one multiplication and does not wait */
     void *context;
     const Problem *problem; /* whose C it writes; NULL: the one that the measuring function gets */

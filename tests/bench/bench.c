@@ -23,7 +23,6 @@
  *
  * A shape is MxNxK or one size; none: those of the line above; `-` for what runs alone. A row is compared with the last
  * one above it in its group whose label is marked by `= `, or with the first (tests/bench/figures).
- * The groups ladder, fp8 and w4a8 have the CSV's columns of kernels, other groups those of variants.
  * Up to 1024 rows, weights that are not bf16 are in as many copies as exceed three times the L2, and launches take them
  * in turns: so each launch reads them from memory.
  *

@@ -72,7 +72,6 @@ typedef struct {
     Row row[MAX_ROWS];
     Group group[MAX_GROUPS];
     int rows, groups;
-    int of_kernels; /* the CSV has the columns of kernels, otherwise those of variants */
 
     int started;  /* there are a device and a CSV */
     int at_group; /* under way */
@@ -102,7 +101,6 @@ typedef struct {
     int row, place; /* in the plan, in its group */
     const Problem *problem;
     double work; /* of one launch: FLOP, of a copy bytes */
-    double joules;
     ChapterRun chapter;
     CublasRun cublas;
     struct CublasLt *lt;

@@ -91,8 +91,12 @@ my $made = "$results/nvidia_made_2099-01-01_ladder.csv";
 store($made, join '', $h, map { my @f = split /,/, s/NVIDIA H200/NVIDIA MADE/r; $f[7] eq '07' ? do { my $t = $f[4] == 16384 ? 256 : 128; join ',', @f[ 0 .. 7 ], $t, $t, $t, $t / 128, @f[ 12 .. $#f ] } : join ',', @f } @again);
 like(try("$figures --print 'ladder nvidia_made'"), qr/^\| \[07_\w+\]\(\S+\) [\w, ]+ \| \d+ \| 128 \| 128 \| 128 \| 1\.000 \| 1\.104 \[1\.000\] \|/m, 'the geometric mean, and the least');
 my ($variant) = contents('tests/bench/plans/experiments') =~ /^swizzle \| ([^|]*?) *\|/m;
-store($made, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit,driver,cuda,cublas\nNVIDIA MADE,2099-01-01,later,swizzle,$variant,8,8,8,4,4,4,TFLOP/s,1.0,13.0,\n");
-like(try("$figures --print 'experiment swizzle nvidia_made'"), qr/^\| at 8³ \|.*^\| \Q$variant\E \| 4\.0 \| 1\.000 \|.*^Without a figure: \w/ms, 'an experiment, and what has no figure');
+store($made, "${h}NVIDIA MADE,2099-01-01,later,swizzle,8,8,8,$variant,4,4,4,,1500,100,1.0,13.0,\n");
+my $counts = "$results/nvidia_made_2099-01-01_counts.csv";
+store($counts, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\nNVIDIA MADE,2099-01-01,later,swizzle,$variant,8,8,8,7,7,7,million conflicts\n");
+like(try("$figures --print 'experiment swizzle nvidia_made'"), qr/^\| at 8³ \|.*^\| \Q$variant\E \| 4\.0 \| 1\.000 \| 1500 \| 7 \| 100 \| 25\.000 \|\n\nWithout a figure: \w/ms,
+    'an experiment, with power and counts, and what has no figure');
+unlink "$directory/$counts";
 unlink "$directory/$made";
 
 # A survey by hand: two shapes of the seed, at 0.8 and 1.25 of cuBLAS.

@@ -25,7 +25,7 @@ const char *const state_text[STATES] = {"-", "", "left out", "wrong", "refused",
  * in between. Event b is recorded before batch b, in slot b % EVENT_SLOTS. */
 static GemmStatus measure_sustained(Runner *runner, Contestant *contestant, const Nvml *nvml) {
     const Backend *backend = runner->problem->backend;
-    double ms = 0, total_ms = 0, joules = 0;
+    double ms = 0;
     start_contestant(contestant);
     GEMM_TRY(time_once(runner->problem, contestant, &ms));
     contestant->launches = launches_for(BATCH_MS, ms);
@@ -44,44 +44,15 @@ static GemmStatus measure_sustained(Runner *runner, Contestant *contestant, cons
         contestant->mhz_sum += mhz, contestant->mhz_count += mhz > 0;
         contestant->watt_sum += watts, contestant->watt_count += watts > 0;
         GEMM_TRY(backend->elapsed_ms((batch - 1) % EVENT_SLOTS, batch % EVENT_SLOTS, &ms));
-        if (batch == WARM_UP_BATCHES) {
-            joules = nvml ? nvml_joules(nvml) : 0;
-        } else if (batch > WARM_UP_BATCHES) {
+        if (batch > WARM_UP_BATCHES) {
             contestant->ms[contestant->samples++] = ms / contestant->launches;
-            total_ms += ms;
         }
     }
-    joules = nvml ? nvml_joules(nvml) - joules : 0;
     GEMM_TRY(backend->synchronise(contestant->name));
-    joules = joules > 0 ? joules : watts_of(contestant) * total_ms * 1e-3;
-    runner->joules = joules / ((double)contestant->launches * BATCHES);
     return problem_check(runner->problem, &contestant->after);
 }
 
 /* ---- the CSV ---- */
-
-static FILE *open_csv(const Session *session) {
-    return csv_open(session->csv, session->of_kernels ? CSV_HEADER
-                                                      : "gpu,date,commit,experiment,variant,m,n,k,median,min,max,"
-                                                        "unit," CSV_VERSIONS);
-}
-
-static void write_variant(const Session *session, int group, const Row *row, Spread spread, const char *unit) {
-    const Shape *shape = &session->group[group].shape;
-    FILE *csv = open_csv(session);
-    if (csv) {
-        fprintf(csv, "%s,%s,%s,%s,%s,%d,%d,%d,%.5g,%.5g,%.5g,%s,%s\n", session->gpu, session->date, session->commit,
-                row->group, row->label, shape->m, shape->n, shape->k, spread.median, spread.min, spread.max, unit,
-                session->versions);
-        fclose(csv);
-    }
-}
-
-static void write_value(const Session *session, int group, const Row *row, double value, const char *unit) {
-    if (value > 0) {
-        write_variant(session, group, row, (Spread){value, value, value}, unit);
-    }
-}
 
 void strike(Session *session, int group, int place, State state) {
     const Row *row = &session->row[session->group[group].row[place]];
@@ -105,7 +76,7 @@ static const char *choose_csv(Session *session) {
 
 static void list_runner(Runner *runner, Contestant *contestant) {
     memset(contestant, 0, sizeof *contestant);
-    snprintf(contestant->name, sizeof contestant->name, "%.23s", row_of(runner)->label);
+    snprintf(contestant->name, sizeof contestant->name, "%.95s", row_of(runner)->label);
     contestant->launch = launch_runner;
     contestant->context = runner;
     contestant->problem = runner->problem;
@@ -187,35 +158,22 @@ static void report(Session *session, int group, const Contestant *contestant, do
     }
     Spread rate = tflops_of(contestant, runner->work);
     const char *unit = row->what == RUN_ALONE && strcmp(row->chapter->name, "copy") == 0 ? "TB/s" : "TFLOP/s";
-    double joules = runner->joules / runner->work * 1e12;
     printf("  %-32s %8.4g %s (%.4g .. %.4g)", row->label, rate.median, unit, rate.min, rate.max);
     if (cublas > 0) {
         printf("  %.3f of cuBLAS", rate.median / cublas);
     }
     printf("  %.0f MHz", mhz_of(contestant));
     if (row->sustained) {
-        printf("  %.0f W  %.3f J/TFLOP", watts_of(contestant), joules);
+        printf("  %.0f W", watts_of(contestant));
     }
     putchar('\n');
     session->group[group].outcome[runner->place] = TIMED;
-    if (session->of_kernels) {
-        const char *mode = strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
-        const CsvSource source = {session->gpu, session->date, session->commit, mode, session->versions};
-        FILE *csv = open_csv(session);
-        if (csv) {
-            csv_rate(csv, &source, &session->group[group].shape, contestant, rate, cublas);
-            fclose(csv);
-        }
-        return;
-    }
-    write_variant(session, group, row, rate, unit);
-    if (strcmp(row->group, "survey") == 0) { /* no table shows the clocks of its hundreds of shapes */
-        return;
-    }
-    write_value(session, group, row, mhz_of(contestant), "MHz");
-    if (row->sustained) {
-        write_value(session, group, row, watts_of(contestant), "W");
-        write_value(session, group, row, joules, "J/TFLOP");
+    const char *mode = strcmp(row->group, "ladder") == 0 ? "paused" : row->group;
+    const CsvSource source = {session->gpu, session->date, session->commit, mode, session->versions};
+    FILE *csv = csv_open(session->csv, CSV_HEADER);
+    if (csv) {
+        csv_rate(csv, &source, &session->group[group].shape, contestant, rate, cublas);
+        fclose(csv);
     }
 }
 
@@ -244,14 +202,14 @@ static GemmStatus time_group(Child *child, int group) {
     for (int i = paused; i < count; i++) {
         GEMM_TRY(measure_sustained(&runners[i], &list[i], child->nvml));
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < paused; i++) {
         const Row *row = row_of(&runners[i]);
-        if (session->of_kernels && (row->what == RUN_CUBLAS || row->first_choice) && tally_is_right(&list[i].after)) {
+        if ((row->what == RUN_CUBLAS || row->first_choice) && tally_is_right(&list[i].after)) {
             cublas = tflops_of(&list[i], runners[i].work).median;
         }
     }
     for (int i = 0; i < count; i++) {
-        report(session, group, &list[i], cublas);
+        report(session, group, &list[i], i < paused ? cublas : 0);
         close_runner(child, &runners[i]);
     }
     close_problems(child);
@@ -299,7 +257,7 @@ GemmStatus measure_all(Session *session, int quiet) {
     alarm(START_S);
     GEMM_TRY(open_child(&child, session, quiet));
     session->csv = session->csv ? session->csv : choose_csv(session);
-    FILE *csv = open_csv(session);
+    FILE *csv = csv_open(session->csv, CSV_HEADER);
     if (!csv || fclose(csv) != 0) {
         return csv ? gemm_fails(NULL, GEMM_USAGE, "--csv: \"%s\" cannot be written", session->csv) : GEMM_USAGE;
     }

@@ -240,5 +240,4 @@ Nvml *nvml_open(const char *bus, char *why, size_t why_size) { return (Nvml *)&o
 void nvml_close(Nvml *nvml) { (void)nvml; }
 double nvml_sm_mhz(const Nvml *nvml) { return nvml ? 1400 : 0; }
 double nvml_watts(const Nvml *nvml) { return nvml ? 500 : 0; }
-double nvml_joules(const Nvml *nvml) { return nvml ? 500 * at.host : 0; }
 void nvml_driver_version(const Nvml *nvml, char *text, size_t size) { snprintf(text, size, "1.0"); }

@@ -183,14 +183,10 @@ static int read_row(char *line, const Row *last, Row *row, char message[OPTIONS_
 
 /* Appends a row, unless it is a peer that is not linked. */
 static int add_row(const Row *row, Session *session, char message[OPTIONS_MESSAGE_SIZE]) {
-    int of_kernels = is_listed("ladder,fp8,w4a8", row->group);
-    if (session->rows == MAX_ROWS || (session->rows > 0 && session->of_kernels != of_kernels)) {
-        snprintf(message, OPTIONS_MESSAGE_SIZE,
-                 session->rows == MAX_ROWS ? "too many rows"
-                                           : "groups of kernels and other groups have plans of their own");
+    if (session->rows == MAX_ROWS) {
+        snprintf(message, OPTIONS_MESSAGE_SIZE, "too many rows");
         return 0;
     }
-    session->of_kernels = of_kernels;
     if (row->chapter || !row->is_peer) {
         session->row[session->rows++] = *row;
     }

@@ -32,9 +32,9 @@ Patches::store("$scratch/a_survey_1019.csv", "gpu,date\nA GPU,2026-01-02,0000012
 is(join(' ', made_up(glob "$scratch/*.csv")), "$scratch/a_survey_1019.csv", 'seen: one that was');
 
 # Ten shapes of 100 TFLOP/s by cuBLAS; the n-th has 10 n % of it.
-my $csv = '';
+my $csv = "gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas\n";
 for my $n (1 .. 10) {
-    my $row = sub { "A GPU,2026-01-02,abc,survey,$_[0]," . join(',', @{ $shapes[$n] }) . ",$_[1],1,1,TFLOP/s\n" };
+    my $row = sub { 'A GPU,2026-01-02,abc,survey,' . join(',', @{ $shapes[$n] }) . ",$_[0],$_[1],1,1,,1500,,1.0,13.0,\n" };
     $csv .= $row->('cuBLAS', 100) . $row->('cuBLASLt', 200) . $row->('09 planned', 10 * $n) . $row->('09 by formula', 50);
 }
 Patches::store("$scratch/a_survey_7.csv", $csv);
