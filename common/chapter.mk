@@ -18,14 +18,10 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 # One at a time: each starts a make of its own in the same build directory.
 .NOTPARALLEL:
-.PHONY: $(NUMBER) $(OF_THIS_CHAPTER) help
+.PHONY: $(NUMBER) $(OF_THIS_CHAPTER)
 $(NUMBER):
 	@$(MAKE) --no-print-directory -C $(TOP) $@
 $(OF_THIS_CHAPTER):
 	@$(MAKE) --no-print-directory -C $(TOP) $@-$(NUMBER)
-help:
-	@echo "for chapter $(NUMBER): make, or make with one of $(OF_THIS_CHAPTER)"
-	@echo "from the top:"
-	@$(MAKE) --no-print-directory -C $(TOP) $@
 .DEFAULT:
 	@$(MAKE) --no-print-directory -C $(TOP) $@

@@ -54,13 +54,10 @@ endef
 $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 
 ##maintain make patches ARGS=help|run the tool for patches of every kind, with the compilers that it needs
-##maintain make exercises-gpu|compile all solutions for the GPU and check ptxas's reports of them
 ##maintain make bugs-gpu|build build/release/tests/gpu/bugs, which runs all bugs on a Hopper GPU; ARGS=stale: only those whose source has changed
-.PHONY: patches exercises-gpu bugs-gpu
+.PHONY: patches bugs-gpu
 patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$(CHAPTERS)))
 	@$(PATCHES) $(ARGS)
-exercises-gpu:
-	@$(PATCHES) object exercises
 
 ##maintain make orders ARGS=table|show what reports each ordering call of the chapters when it is removed or weakened; ARGS=write: find out again
 .PHONY: orders
