@@ -61,7 +61,7 @@ patches: $(if $(filter break solve map build judge,$(ARGS)),$(call patch_needs,$
 
 ##maintain make orders ARGS=table|show what reports each ordering call of the chapters when it is removed or weakened; ARGS=write: find out again
 .PHONY: orders
-orders: $(if $(filter try write,$(ARGS)),$(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o))
+orders: $(if $(filter write,$(ARGS)),$(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o))
 	@tests/tools/orders $(ARGS)
 
 BUGS_ON_GPU := $(B)/tests/gpu/bugs
