@@ -344,7 +344,7 @@ all: $(PROGRAMS) $(HELLOS)
 # Test programs print TAP. A test that cannot be built here is made all the same, as a script that says why it skips.
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 GPU_TESTS := $(B)/tests/gpu/chapters
-TOOL_TESTS := $(wildcard tests/tools/*.t)
+TEST_SCRIPTS := $(filter-out %/aarch64.t,$(wildcard tests/*/*.t)) # which make check-aarch64 runs
 C_TEST := $(C_BACKENDS) -I$(B)/include -Itests/unit
 
 define skipping_test
@@ -373,7 +373,7 @@ endif
 
 # A directory of tests may have rules of its own; it adds its programs, or scripts that say why they skip, to
 # MORE_TESTS.
-include $(wildcard tests/*/*.mk) $(filter-out %/build.mk,$(wildcard beyond/*/*.mk)) book/patterns/patterns.mk
+include $(wildcard tests/*/*.mk book/*/*.mk) $(filter-out %/build.mk,$(wildcard beyond/*/*.mk))
 MORE_TESTS += $(CONFORM_TEST)
 
 TEST_ENVIRONMENT = B='$(B)' CC='$(CC)' CFLAGS='$(CFLAGS)' LDFLAGS='$(LDFLAGS)' C_SUBSET='$(C_BASE)' \
@@ -402,8 +402,8 @@ endef
 $(foreach c,$(CHAPTERS),$(eval $(call test_of_chapter,$(call number,$(c)),$(c))))
 test-long: export TIER := long
 test-long: test
-test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
-	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TOOL_TESTS) $(MORE_TESTS) $(GPU_TESTS)
+test: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS) $(GPU_TESTS) $(TEST_SCRIPTS) $(MORE_TESTS) $(if $(HAVE_NVCC),$(BENCH))
+	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(TEST_SCRIPTS) $(MORE_TESTS) $(GPU_TESTS)
 # What is otherwise where there is no nvcc: for .ci/run, which has one.
 check-without-nvcc: $(PROGRAMS) $(HELLOS) $(UNIT_TESTS)
 	@$(TEST_ENVIRONMENT) tests/run $(UNIT_TESTS) $(addprefix tests/tools/,build.t program.t hello.t wrappers.t) \

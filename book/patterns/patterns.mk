@@ -57,4 +57,3 @@ patterns-gpu: $(PATTERN_GPU) $(PATTERN_RUN)
 	mv $(PATTERN_GPU).csv "book/patterns/$$(sed -n '2s/,.*//p' $(PATTERN_GPU).csv | tr 'A-Z ' a-z_)_$$(date +%F).csv"
 	RUN=$(PATTERN_RUN) book/patterns/page
 test: $(PATTERN_RUN) $(if $(HAVE_NVCC),$(PATTERN_GPU))
-MORE_TESTS += tests/book/patterns.t

@@ -1,4 +1,4 @@
-# steps.mk - the stepping pages; included by tests/steps/steps.mk. `make steps` writes build/book/steps/.
+# steps.mk - the stepping pages; included by the Makefile at the top. `make steps` writes build/book/steps/.
 
 STEPS := build/book/steps
 
@@ -27,6 +27,7 @@ STEPS_VARIANTS := 07_stages_2 07_stages_3
 # The one command: it needs what breaks chapters (tests/tools/patches.mk), and writes all pages.
 ##learn make steps|write build/book/steps/: pages that step through recorded runs of the model: 05 to 08, 14 and 15, bugs, and 07 with one change
 .PHONY: steps
+tests/steps/steps.t: steps
 steps: $(STEPS_CHAPTERS:%=$(B)/patches/main_%.o) $(STEPS_CHAPTERS:%=$(B)/patches/%)
 	@$(foreach n,05 06 07 08 14 15,STEPS_RUN_$(n)='$(STEPS_RUN_$(n))') \
 	    book/steps/write $(STEPS) $(B) '$(STEPS_CHAPTERS)' '$(STEPS_BUGS)' '$(STEPS_VARIANTS)'

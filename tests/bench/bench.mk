@@ -5,7 +5,6 @@
 
 BENCH := $(B)/tests/bench/bench
 BENCH_PATCHED := $(B)/tests/bench/bench_patched
-MORE_TESTS += tests/bench/bench.t tests/bench/survey.t tests/bench/figures.t
 
 ##measure make bench|time all chapters, their steps and cuBLAS in turns; ARGS="--help" lists what can be chosen; PEERS=1: also CUTLASS, DeepGEMM and fast.cu; needs a GPU
 ##measure make bench-fp8|time 10 against cuBLASLt; PEERS=1: also DeepGEMM; needs a Hopper GPU

@@ -25,5 +25,5 @@ grade: $(call grade_needs,$(CHAPTERS))
 grade-bugs: $(call grade_needs,$(CHAPTERS))
 	@$(if $(ARGS),tests/grade/bugs $(ARGS),$(TEST_ENVIRONMENT) SAMPLE='$(SAMPLE)' tests/run tests/grade/bugs)
 
-MORE_TESTS += tests/grade/grade.t tests/grade/bugs
+MORE_TESTS += tests/grade/bugs
 test: $(call grade_needs,$(CHAPTERS))

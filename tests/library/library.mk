@@ -8,7 +8,7 @@ include beyond/09_every_shape/library/library.mk
 REFUSAL_TEST := $(B)/tests/library/refusals
 LIBRARY_GPU_TEST := $(B)/tests/library/on_device
 LIBRARY_GPU_TESTS := $(LIBRARY_GPU_TEST) tests/library/on_gpu.t
-MORE_TESTS += tests/library/library.t $(REFUSAL_TEST) $(LIBRARY_GPU_TESTS)
+MORE_TESTS += $(REFUSAL_TEST) $(LIBRARY_GPU_TEST)
 
 ifneq ($(HAVE_NVCC),)
 tests/library/library.t tests/library/on_gpu.t: $(LIBRARY_FILES)

@@ -28,5 +28,3 @@ $(foreach p,$(ONE_CHAPTERS),$(eval $(call one_rules,$(p))))
 one: $(foreach p,$(ONE_PROGRAMS),$(call one_file,$(p)))
 one-sources: # for one.t
 	@printf '%s\n' $(foreach p,$(ONE_PROGRAMS),$(call one_name,$(p))=$(p).cu)
-
-TOOL_TESTS += tests/one/one.t

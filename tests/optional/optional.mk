@@ -2,7 +2,6 @@
 #
 # optional.t: the programs of several GPUs against a stub of MPI, and PyTorch's callers against a mock of torch.
 
-MORE_TESTS += tests/optional/optional.t
 MPI_SOURCES := $(wildcard beyond/*/*_mpi.c)
 MPI_STUBBED := $(if $(HAVE_NVCC),$(MPI_SOURCES:%.c=$(B)/tests/optional/%))
 tests/optional/optional.t: $(MPI_STUBBED) $(if $(HAVE_NVCC),$(patsubst %.c,%,$(wildcard beyond/*/*_ranks.c)))

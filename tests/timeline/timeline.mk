@@ -2,7 +2,6 @@
 
 tests/timeline/timeline.t: $(PROGRAMS)
 tests/timeline/untraced.t: $(if $(HAVE_NVCC),$(PROGRAMS))
-MORE_TESTS += tests/timeline/timeline.t tests/timeline/untraced.t
 
 ##learn make timeline-07|write 07_warp_specialized/timeline.svg: from a GPU, recorded events or the model (FROM=gpu|recorded|model)
 ##maintain make timelines|write the timelines of all chapters
