@@ -47,36 +47,16 @@ DEVICE uint32_t cluster_address(const void *p, int rank) {
                  : "r"(cluster_address(p, rank))        \
                  : "memory");                           \
     return value
-#define CLUSTER_STORE(ptx, constraint) \
-    asm volatile("st.shared::cluster." ptx " [%0], %1;" ::"r"(cluster_address(p, rank)), constraint(value) : "memory")
-#define ST_ASYNC(ptx, constraint)                                             \
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes." ptx \
-                 " [%0], %1, [%2];" ::"r"(cluster_address(p, rank)),          \
-                 constraint(value), "r"(cluster_address(bar, rank))           \
-                 : "memory")
 
 /* The 4 bytes at p's offset in CTA `rank`. PTX 9.7.9.8 (ld.shared::cluster). */
 DEVICE uint32_t cluster_load_u32(const void *p, int rank) { CLUSTER_LOAD(uint32_t, "u32", "r"); }
-/* The 8 bytes at p's offset in CTA `rank`. */
-DEVICE uint64_t cluster_load_u64(const void *p, int rank) { CLUSTER_LOAD(uint64_t, "u64", "l"); }
 /* The float at p's offset in CTA `rank`. */
 DEVICE float cluster_load_f32(const void *p, int rank) { CLUSTER_LOAD(float, "f32", "f"); }
-/* The 16 bytes at p's offset in CTA `rank`. */
-DEVICE uint4 cluster_load_v4(const void *p, int rank) {
-    uint4 v;
-    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(cluster_address(p, rank))
-                 : "memory");
-    return v;
-}
 
 /* An ordinary store of 4 bytes to p's offset in CTA `rank`. PTX 9.7.9.11 (st.shared::cluster). */
-DEVICE void cluster_store_u32(void *p, int rank, uint32_t value) { CLUSTER_STORE("u32", "r"); }
-/* An ordinary store of 8 bytes to p's offset in CTA `rank`. */
-DEVICE void cluster_store_u64(void *p, int rank, uint64_t value) { CLUSTER_STORE("u64", "l"); }
-/* An ordinary store of a float to p's offset in CTA `rank`. */
-DEVICE void cluster_store_f32(void *p, int rank, float value) { CLUSTER_STORE("f32", "f"); }
+DEVICE void cluster_store_u32(void *p, int rank, uint32_t value) {
+    asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(cluster_address(p, rank)), "r"(value) : "memory");
+}
 /* An ordinary store of 16 bytes to p's offset in CTA `rank`. */
 DEVICE void cluster_store_v4(void *p, int rank, uint4 v) {
     asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(cluster_address(p, rank)), "r"(v.x),
@@ -87,11 +67,12 @@ DEVICE void cluster_store_v4(void *p, int rank, uint4 v) {
 /* Starts a store of 4 bytes. Its bytes complete on the barrier at the offset of `bar` in the same CTA `rank`. The
  * threads of that CTA may read them after mbarrier_wait_parity_cluster(); no other thread can know when the store is
  * complete. PTX 9.7.9.12 (st.async). */
-DEVICE void st_async_u32(void *p, int rank, uint32_t value, void *bar) { ST_ASYNC("u32", "r"); }
-/* st_async_u32() of 8 bytes. */
-DEVICE void st_async_u64(void *p, int rank, uint64_t value, void *bar) { ST_ASYNC("u64", "l"); }
-/* st_async_u32() of a float. */
-DEVICE void st_async_f32(void *p, int rank, float value, void *bar) { ST_ASYNC("f32", "f"); }
+DEVICE void st_async_u32(void *p, int rank, uint32_t value, void *bar) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(cluster_address(p, rank)),
+        "r"(value), "r"(cluster_address(bar, rank))
+        : "memory");
+}
 /* st_async_u32() of 16 bytes. */
 DEVICE void st_async_v4(void *p, int rank, uint4 v, void *bar) {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
@@ -107,16 +88,10 @@ DEVICE void st_async_v4(void *p, int rank, uint4 v, void *bar) {
 #define cluster_wait() model_cluster_wait(HERE)
 #define cluster_sync() (model_cluster_arrive(1, HERE), model_cluster_wait(HERE))
 #define cluster_load_u32(p, rank) model_cluster_load_u32(p, rank, HERE)
-#define cluster_load_u64(p, rank) model_cluster_load_u64(p, rank, HERE)
 #define cluster_load_f32(p, rank) model_cluster_load_f32(p, rank, HERE)
-#define cluster_load_v4(p, rank) model_cluster_load_v4(p, rank, HERE)
 #define cluster_store_u32(p, rank, value) model_cluster_store_u32(p, rank, value, HERE)
-#define cluster_store_u64(p, rank, value) model_cluster_store_u64(p, rank, value, HERE)
-#define cluster_store_f32(p, rank, value) model_cluster_store_f32(p, rank, value, HERE)
 #define cluster_store_v4(p, rank, value) model_cluster_store_v4(p, rank, value, HERE)
 #define st_async_u32(p, rank, value, bar) model_st_async_u32(p, rank, value, bar, HERE)
-#define st_async_u64(p, rank, value, bar) model_st_async_u64(p, rank, value, bar, HERE)
-#define st_async_f32(p, rank, value, bar) model_st_async_f32(p, rank, value, bar, HERE)
 #define st_async_v4(p, rank, value, bar) model_st_async_v4(p, rank, value, bar, HERE)
 
 #endif

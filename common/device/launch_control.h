@@ -13,16 +13,8 @@
 
 #ifdef PTX_FUNCTIONS
 
-/* Requests a cluster. The answer's 16 bytes complete on `bar`. One thread. PTX 9.7.13.17. */
-DEVICE void launch_try_cancel(void *answer, MBarrier *bar) {
-    asm volatile(
-        "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%1];" ::"r"(
-            shared_address(answer)),
-        "r"(shared_address(bar))
-        : "memory");
-}
-/* launch_try_cancel() whose answer lands at this offset in every CTA of the cluster, 16 bytes on the barrier at the
- * offset of `bar` in each. sm_100a, and others with an a or f. */
+/* Requests a cluster. The answer lands at this offset in every CTA of the own cluster, 16 bytes on the barrier at the
+ * offset of `bar` in each. One thread. sm_100a, and others with an a or f. PTX 9.7.13.17. */
 DEVICE void launch_try_cancel_multicast(void *answer, MBarrier *bar) {
     asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
                  ".multicast::cluster::all.b128 [%0], [%1];" ::"r"(shared_address(answer)),
@@ -49,8 +41,7 @@ DEVICE int launch_query_cancel(const void *answer, int *first_cta) {
 
 #elif defined(GEMM_MODEL)
 
-#define launch_try_cancel(answer, bar) model_launch_try_cancel(answer, bar, 0, HERE)
-#define launch_try_cancel_multicast(answer, bar) model_launch_try_cancel(answer, bar, 1, HERE)
+#define launch_try_cancel_multicast(answer, bar) model_launch_try_cancel_multicast(answer, bar, HERE)
 #define launch_query_cancel(answer, first_cta) model_launch_query_cancel(answer, first_cta, HERE)
 
 #endif

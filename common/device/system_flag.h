@@ -3,7 +3,7 @@
  * A flag orders the writes of a device into the memory of another: ordinary stores, and TMA stores that its thread has
  * waited for by bulk_wait_group(0); bulk_wait_group_read() is not enough. The scope of global_atomic.h is .gpu, which
  * is the threads of one device, so a flag of that scope orders nothing here, even if its value arrives. PTX 9.7.13.6
- * (red), 9.7.9.11 (st), 9.7.9.8 (ld), 9.7.13.4 (fence); chapter 8 of the manual says what a scope is.
+ * (red), 9.7.9.11 (st), 9.7.9.8 (ld); chapter 8 of the manual says what a scope is.
  *
  * Any thread; a flag is an int in the memory of any of the devices. */
 #ifndef SYSTEM_FLAG_H
@@ -26,9 +26,6 @@
 /* Adds, and publishes with the flag this thread's earlier accesses and all accesses that barriers order before them. */
 DEVICE void system_flag_add_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.release.sys.global.add.s32"); }
 
-/* Adds, and orders nothing but the flag itself. */
-DEVICE void system_flag_add_relaxed(int *flag, int value) { SYSTEM_FLAG_CHANGE("red.relaxed.sys.global.add.s32"); }
-
 /* Stores, and publishes as system_flag_add_release() does. For a flag that one thread sets. */
 DEVICE void system_flag_set_release(int *flag, int value) { SYSTEM_FLAG_CHANGE("st.release.sys.global.s32"); }
 
@@ -47,10 +44,6 @@ DEVICE void system_flag_wait_acquire(const int *flag, int value) {
     }
 }
 
-/* Release and acquire for relaxed accesses: relaxed writes after the fence publish accesses before it, and the fence
- * acquires the data published with values read before it. CUDA's __threadfence_system(). */
-DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
-
 #elif defined(GEMM_MODEL)
 
 #define MODEL_SYSTEM_ADD(order, flag, value) \
@@ -59,14 +52,12 @@ DEVICE void system_fence(void) { asm volatile("fence.acq_rel.sys;" ::: "memory")
     model_store(flag, (uint32_t)(value), (ModelOrder)(order | MODEL_SYSTEM), HERE)
 #define MODEL_SYSTEM_READ(order, flag) ((int)model_load(flag, (ModelOrder)(order | MODEL_SYSTEM), HERE))
 #define system_flag_add_release(flag, value) MODEL_SYSTEM_ADD(MODEL_release, flag, value)
-#define system_flag_add_relaxed(flag, value) MODEL_SYSTEM_ADD(MODEL_relaxed, flag, value)
 #define system_flag_set_release(flag, value) MODEL_SYSTEM_SET(MODEL_release, flag, value)
 #define system_flag_set_relaxed(flag, value) MODEL_SYSTEM_SET(MODEL_relaxed, flag, value)
 #define system_flag_read_acquire(flag) MODEL_SYSTEM_READ(MODEL_acquire, flag)
 #define system_flag_read_relaxed(flag) MODEL_SYSTEM_READ(MODEL_relaxed, flag)
 #define system_flag_wait_acquire(flag, value) \
     model_wait_word(flag, value, (ModelOrder)(MODEL_acquire | MODEL_SYSTEM), HERE)
-#define system_fence() model_fence(1, HERE)
 
 #endif
 #endif

@@ -87,21 +87,6 @@ DEVICE void fence_proxy_async_global(void) { asm volatile("fence.proxy.async.glo
 /* fence_proxy_async() for shared and global memory. */
 DEVICE void fence_proxy_async_all(void) { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-/* fence_proxy_async() also for shared memory of the cluster's other CTAs. */
-DEVICE void fence_proxy_async_cluster(void) { asm volatile("fence.proxy.async.shared::cluster;" ::: "memory"); }
-
-/* fence_proxy_async() in halves, for shared memory of a cluster. The threads that have stored call the first half,
- * before the barrier. For the async proxy of their own CTA, this half is enough. CUDA 12.7 or later. */
-DEVICE void fence_proxy_async_release(void) {
-    asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;" ::: "memory");
-}
-
-/* The thread that starts the copy calls the second half, after the barrier, for what threads of other CTAs have
- * released. For sm_90, ptxas 13.0 generates no instruction for it: without the first half it does nothing. */
-DEVICE void fence_proxy_async_acquire(void) {
-    asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
-}
-
 #elif defined(GEMM_MODEL)
 
 #define tma_prefetch_map(map) model_tma_prefetch_map(map, HERE)
@@ -113,11 +98,8 @@ DEVICE void fence_proxy_async_acquire(void) {
 #define bulk_wait_group_read(N) model_bulk_wait_group(N, 1, HERE)
 #define bulk_wait_group(N) model_bulk_wait_group(N, 0, HERE)
 #define fence_proxy_async() model_fence_proxy(MODEL_FENCE_SHARED)
-#define fence_proxy_async_cluster() model_fence_proxy(MODEL_FENCE_SHARED)
 #define fence_proxy_async_global() model_fence_proxy(MODEL_FENCE_GLOBAL)
 #define fence_proxy_async_all() model_fence_proxy(MODEL_FENCE_ALL)
-#define fence_proxy_async_release() model_fence_proxy(MODEL_FENCE_RELEASE)
-#define fence_proxy_async_acquire() model_fence_proxy(MODEL_FENCE_ACQUIRE)
 
 #endif
 

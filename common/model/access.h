@@ -32,19 +32,6 @@ typedef enum {
  * done everybody sees who knows it to be complete. */
 typedef enum { PROXY_GENERIC, PROXY_ASYNC } Proxy;
 
-/* FENCE(id, memory for which it covers what its thread knows, 1 if from then on also what other CTAs of the cluster
- * have covered there counts): proxy fences, RELEASE and ACQUIRE the halves of one. */
-#define PROXY_FENCES(FENCE)                                \
-    FENCE(SHARED, 1u << SPACE_SHARED, 1)                   \
-    FENCE(GLOBAL, 1u << SPACE_GLOBAL, 0)                   \
-    FENCE(ALL, 1u << SPACE_SHARED | 1u << SPACE_GLOBAL, 1) \
-    FENCE(RELEASE, 1u << SPACE_SHARED, 0)                  \
-    FENCE(ACQUIRE, 0, 1)
-typedef struct {
-    unsigned spaces; /* mask */
-    int of_cluster;
-} ProxyFence;
-
 /* Whom an atomic, a fence or an arrival reaches. */
 typedef enum { SCOPE_CTA, SCOPE_CLUSTER, SCOPE_GPU, SCOPE_SYSTEM, SCOPES } Scope;
 static inline Scope scope_of(MemoryOrder order) { return order & ORDER_SYSTEM ? SCOPE_SYSTEM : SCOPE_GPU; }

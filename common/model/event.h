@@ -46,7 +46,7 @@ typedef struct {
     uint32_t before, after;
     Allocation *allocation;
     int system;
-    const ProxyFence *fence;
+    unsigned spaces; /* mask */
 
     uint32_t mask;
     int lane, from_lane, transposes;

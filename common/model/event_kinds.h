@@ -103,7 +103,7 @@ TOLD(TMA_STORE, "store", thread, copy)
 TOLD(TMA_STORED, "stored", thread, store) /* after it has written global memory */
 TOLD(BULK_COMMIT, "bulk_commit", thread)
 TOLD(BULK_WAIT, "bulk_wait", thread, newest, done, read) /* read: until shared memory has been read, not written to */
-TOLD(FENCE_PROXY, "fence_proxy", thread, fence)
+TOLD(FENCE_PROXY, "fence_proxy", thread, spaces)
 
 /* ---- wgmma: wgmma.c */
 EVENT(WGMMA_FENCE, warp)

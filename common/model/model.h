@@ -309,14 +309,9 @@ void model_bulk_load(void *dst, const void *src, int bytes, void *bar, const cha
 void model_bulk_store(void *dst, const void *src, int bytes, const char *here);
 void model_bulk_commit_group(const char *here);
 void model_bulk_wait_group(int newest, int read, const char *here);
-typedef enum {
-    MODEL_FENCE_SHARED,
-    MODEL_FENCE_GLOBAL,
-    MODEL_FENCE_ALL,
-    MODEL_FENCE_RELEASE,
-    MODEL_FENCE_ACQUIRE
-} ModelFence;
-void model_fence_proxy(ModelFence fence);
+/* By the bits of Space in access.h. */
+typedef enum { MODEL_FENCE_SHARED = 1, MODEL_FENCE_GLOBAL = 2, MODEL_FENCE_ALL = 3 } ModelFence;
+void model_fence_proxy(ModelFence spaces);
 
 void model_wgmma_fence(const char *here);
 /* n: columns of the product; majors: 1 if the operand is MN-major. */
@@ -342,8 +337,7 @@ void model_tcgen05_cp(int pair, uint32_t to, uint64_t from, const char *here);
 void model_tcgen05_commit(void *bar, int pair, int targets, const char *here);
 void model_registers_settled(const float *d, int count);
 
-/* multicast: the answer goes to all CTAs of the cluster. */
-void model_launch_try_cancel(void *answer, void *bar, int multicast, const char *here);
+void model_launch_try_cancel_multicast(void *answer, void *bar, const char *here);
 int model_launch_query_cancel(const void *answer, int *first_cta, const char *here);
 
 /* ---- shared memory of the other CTAs of a cluster ---------------------------------------------------------------- */
@@ -351,21 +345,22 @@ int model_launch_query_cancel(const void *answer, int *first_cta, const char *he
 /* Of the same place as p in CTA `rank`. */
 void model_cluster_access(int store, const void *p, int rank, void *value, int bytes, const char *here);
 void model_st_async(const void *p, int rank, const void *from, int bytes, void *bar, const char *here);
-#define MODEL_CLUSTER_OF(name, type)                                                                             \
-    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) {                    \
-        type value;                                                                                              \
-        model_cluster_access(0, p, rank, &value, (int)sizeof value, here);                                       \
-        return value;                                                                                            \
-    }                                                                                                            \
+#define MODEL_CLUSTER_LOAD(name, type)                                                        \
+    static inline type model_cluster_load_##name(const void *p, int rank, const char *here) { \
+        type value;                                                                           \
+        model_cluster_access(0, p, rank, &value, (int)sizeof value, here);                    \
+        return value;                                                                         \
+    }
+#define MODEL_CLUSTER_STORE(name, type)                                                                          \
     static inline void model_cluster_store_##name(const void *p, int rank, type value, const char *here) {       \
         model_cluster_access(1, p, rank, &value, (int)sizeof value, here);                                       \
     }                                                                                                            \
     static inline void model_st_async_##name(const void *p, int rank, type value, void *bar, const char *here) { \
         model_st_async(p, rank, &value, (int)sizeof value, bar, here);                                           \
     }
-MODEL_CLUSTER_OF(u32, uint32_t)
-MODEL_CLUSTER_OF(u64, uint64_t)
-MODEL_CLUSTER_OF(f32, float)
-MODEL_CLUSTER_OF(v4, uint4)
+MODEL_CLUSTER_LOAD(u32, uint32_t)
+MODEL_CLUSTER_LOAD(f32, float)
+MODEL_CLUSTER_STORE(u32, uint32_t)
+MODEL_CLUSTER_STORE(v4, uint4)
 
 #endif

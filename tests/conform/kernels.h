@@ -112,25 +112,25 @@ DEVICE int exchange(ScriptShared *s, int what) {
     cluster_sync();
     uint4 v = make_uint4(mine, mine + 1, mine + 2, mine + 3);
     if (what == BARRIER_peer_loads) {
-        v = cluster_load_v4(&s->kept[other], peer);
+        v.x = cluster_load_u32(word(&s->kept[other], 0), peer);
         v.y = cluster_load_u32(word(&s->kept[other], 1), peer);
-        v.z = (uint32_t)cluster_load_u64(word(&s->kept[other], 2), peer);
+        v.z = cluster_load_u32(word(&s->kept[other], 2), peer);
+        v.w = cluster_load_u32(word(&s->kept[other], 3), peer);
         last = __float_as_uint(cluster_load_f32(word(&s->kept[other], 3), peer));
     } else {
         if (thread == 0 && what != BARRIER_peer_stores) {
             mbarrier_arrive_expect_tx(&s->bar, 64 * 16);
         }
         if (what == BARRIER_peer_stores) {
-            cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, 0, 0));
+            cluster_store_v4(&s->got[other], peer, make_uint4(mine, 0, v.z, v.w));
             cluster_store_u32(word(&s->got[other], 1), peer, v.y);
-            cluster_store_u64(word(&s->got[other], 2), peer, (uint64_t)v.w << 32 | v.z);
-            cluster_store_f32(word(&s->got[other], 1), peer, __uint_as_float(v.y));
         } else if (thread % 2 == 0) {
             st_async_v4(&s->got[other], peer, v, &s->bar);
         } else {
             st_async_u32(word(&s->got[other], 0), peer, v.x, &s->bar);
-            st_async_f32(word(&s->got[other], 1), peer, __uint_as_float(v.y), &s->bar);
-            st_async_u64(word(&s->got[other], 2), peer, (uint64_t)v.w << 32 | v.z, &s->bar);
+            st_async_u32(word(&s->got[other], 1), peer, v.y, &s->bar);
+            st_async_u32(word(&s->got[other], 2), peer, v.z, &s->bar);
+            st_async_u32(word(&s->got[other], 3), peer, v.w, &s->bar);
         }
         if (what == BARRIER_peer_stores) {
             cluster_sync();

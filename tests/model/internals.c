@@ -173,7 +173,7 @@ static const char *const said[][2] = {
     {"devices READ_GPU", "one of .gpu scope is atomic for its own device only"},
     {"devices FENCE_GPU_POLL", "a release of system scope: the atomic at tests/model/kernels_devices.c:"},
     {"devices READ_RELAXED",
-     "the relaxed atomic at tests/model/kernels_devices.c:|no system_fence() was executed between"},
+     "the relaxed atomic at tests/model/kernels_devices.c:|no __threadfence_system() was executed between"},
     {"devices NEVER_RAISED",
      "whose value is 1, until it is 2 or more: word 1 of flags of device 0|no thread is left that "
      "could change it|0 of 128 threads"},

@@ -18,7 +18,7 @@ enum { THREADS = 64, GRID = 2, COLS = 64, ROWS = 16, HALF = GRID * ROWS, DEVICES
 RIGHT_CASE(
     RIGHT_EXCHANGE);    /* each CTA stores a box to both devices by TMA, then waits for its neighbour's, and reads it */
 RIGHT_CASE(RIGHT_POLL); /* by loads in a loop of its own */
-RIGHT_CASE(RIGHT_FENCES);                       /* relaxed accesses between system_fence() */
+RIGHT_CASE(RIGHT_FENCES);                       /* relaxed accesses between __threadfence_system() */
 RIGHT_CASE(RIGHT_STORES);                       /* ordinary ones instead of TMA */
 RIGHT_CASE(RIGHT_TWICE);                        /* two launches on each device, without the host between */
 RIGHT_CASE(RIGHT_LATE_WAIT);                    /* the second launch on each device waits, the third reads */
@@ -59,11 +59,11 @@ DEVICE void raise(const Params *p, int *flag, int block) {
         return;
     }
     if (BUG(RIGHT_FENCES)) {
-        system_fence();
-        system_flag_add_relaxed(flag, 1);
+        __threadfence_system();
+        MODEL_SYSTEM_ADD(MODEL_relaxed, flag, 1);
     } else if (BUG(FENCE_GPU_POLL)) {
         __threadfence();
-        system_flag_add_relaxed(flag, 1);
+        MODEL_SYSTEM_ADD(MODEL_relaxed, flag, 1);
     } else {
         system_flag_add_release(flag, 1);
     }
@@ -76,7 +76,7 @@ DEVICE void await(const Params *p, const int *flag, int wanted) {
     } else if (BUG(READ_RELAXED) || BUG(RIGHT_FENCES)) {
         while (system_flag_read_relaxed(flag) < wanted) {
         }
-        ADDS(RIGHT_FENCES, system_fence());
+        ADDS(RIGHT_FENCES, __threadfence_system());
     } else if (BUG(READ_GPU)) {
         while (global_load(acquire, flag) < wanted) {
         }

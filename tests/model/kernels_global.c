@@ -363,7 +363,7 @@ DEVICE int control(Shared *s, const Params *p, int block, int thread) {
             p->out[cta * THREADS + i] = 1;
         }
         mbarrier_arrive_expect_tx(&s->full, sizeof s->answer);
-        launch_try_cancel((char *)&s->answer + (BUG(ANSWER_MISALIGNED) ? 8 : 0), &s->full);
+        launch_try_cancel_multicast((char *)&s->answer + (BUG(ANSWER_MISALIGNED) ? 8 : 0), &s->full);
         LEAVES_OUT(READ_WITHOUT_WAIT, mbarrier_wait_parity(&s->full, (uint32_t)round & 1));
         given = launch_query_cancel(&s->answer, &cta) || (BUG(ASKED_AFTER_NO) && round < last);
         fence_proxy_async(); /* the next answer overwrites what has been read */

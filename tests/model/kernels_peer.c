@@ -15,7 +15,6 @@ enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16, ROW = BYTES / C
 
 typedef struct {
     uint4 v[THREADS];
-    uint64_t u64[THREADS];
     uint32_t u32[THREADS];
     float f32[THREADS];
     MBarrier full, empty;
@@ -30,12 +29,8 @@ struct Params {
     Part *part;
 };
 
-/* What CTA `rank` keeps for thread `thread`: each type has its part of it. */
+/* What CTA `rank` keeps for thread `thread`, in parts. */
 DEVICE int number(int rank, int thread) { return 1000 * (rank + 1) + 4 * thread; }
-
-DEVICE int take(const Shared *s, int i) {
-    return (int)(s->v[i].x + s->v[i].w + (uint32_t)s->u64[i] + s->u32[i] + (uint32_t)s->f32[i]);
-}
 
 /* Both CTAs have come so far: orders the run, and nothing else. */
 DEVICE void lap(void) {
@@ -53,10 +48,8 @@ WRONG_IN(load_all, LOAD_MISALIGNED, ALIGNMENT);
 DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug;
     int peer = bug == LOAD_RANK ? CTAS : 1 - rank, n = number(rank, thread), other = THREADS - 1 - thread;
-    s->u32[thread] = (uint32_t)n;
-    s->u64[thread] = (uint64_t)n;
+    s->u32[thread] = (uint32_t)(4 * n);
     s->f32[thread] = (float)n;
-    s->v[thread] = make_uint4((uint32_t)n, 0, 0, (uint32_t)n);
     if (bug == LOAD_BEFORE_START) {
         __syncthreads();
     } else {
@@ -64,9 +57,7 @@ DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     }
     const uint32_t *u32 = &s->u32[bug == LOAD_OUTSIDE ? other + 4096 : other];
     int sum = (int)cluster_load_u32(bug == LOAD_MISALIGNED ? (const char *)u32 + 2 : (const char *)u32, peer);
-    uint4 v = cluster_load_v4(&s->v[other], peer);
-    sum += (int)cluster_load_u64(&s->u64[other], peer) + (int)cluster_load_f32(&s->f32[other], peer);
-    p->out[rank * THREADS + thread] = sum + (int)v.x + (int)v.w;
+    p->out[rank * THREADS + thread] = sum + (int)cluster_load_f32(&s->f32[other], peer);
     LEAVES_OUT(LOAD_NO_END_SYNC, cluster_sync());
 }
 
@@ -80,11 +71,10 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     bug == RIGHT_RELAXED ? lap() : cluster_sync();
     cluster_store_u32(&s->u32[to], 1 - rank, (uint32_t)n);
     ADDS(STORE_BOTH, cluster_store_u32(&s->u32[to], rank, (uint32_t)n));
-    cluster_store_u64(&s->u64[to], 1 - rank, (uint64_t)n);
-    cluster_store_f32(&s->f32[to], 1 - rank, (float)n);
-    cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, 0, 0, (uint32_t)n));
+    cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, (uint32_t)n, (uint32_t)n, (uint32_t)n));
     cluster_sync();
-    p->out[rank * THREADS + thread] = take(s, thread);
+    uint4 v = s->v[thread];
+    p->out[rank * THREADS + thread] = (int)(v.x + v.y + v.z + v.w + s->u32[thread]);
 }
 
 RIGHT_IN(hand_on, RIGHT_MBARRIER); /* ordinary stores, announced by an arrival at the peer's barrier */
@@ -130,16 +120,11 @@ DEVICE void send(Shared *s, const Params *p, int thread) {
             continue;
         }
         char *at = (char *)&s->v[to] + (bug == ASYNC_MISALIGNED ? 4 : 0);
-        switch (round % 3) {
-        case 0: st_async_v4(at, bug == ASYNC_RANK ? 2 : 1, v, &s->full); break;
-        case 1:
-            st_async_u64(at, 1, (uint64_t)n << 32 | n, &s->full);
-            st_async_u64(at + 8, 1, (uint64_t)n << 32 | n, &s->full);
-            break;
-        default:
-            st_async_u32(at, 1, n, &s->full);
-            st_async_f32(at + 4, 1, (float)n, &s->full);
-            st_async_u64(at + 8, 1, (uint64_t)n << 32 | n, &s->full);
+        if (round % 2 == 0) {
+            st_async_v4(at, bug == ASYNC_RANK ? 2 : 1, v, &s->full);
+        }
+        for (int i = 0; i < 4 && round % 2 != 0; i++) {
+            st_async_u32(at + 4 * i, 1, n, &s->full);
         }
         ADDS(ASYNC_NO_WAIT, lap());
         if (bug == ASYNC_NO_WAIT) {
@@ -238,23 +223,17 @@ DEVICE void together(Shared *s, const Params *p, int rank, int thread) {
     p->out[rank * THREADS + thread] = 5 * number(1 - rank, THREADS - 1 - thread);
 }
 
-RIGHT_IN(forward, RIGHT_ISSUER_FENCES);  /* what a CTA has stored in its peer, the peer's copy engine stores */
-RIGHT_IN(forward, RIGHT_PEER_FENCES);    /* ... all threads there, after the barrier of the cluster */
-RIGHT_IN(forward, RIGHT_ASYNC_FENCED);   /* ... which st.async has brought */
-RIGHT_IN(forward, RIGHT_ACQUIRED);       /* ... after a release by the senders, an acquire by the issuer */
-RIGHT_IN(forward, RIGHT_FENCE_ACQUIRED); /* ... or after their whole fence */
-RIGHT_IN(forward, RIGHT_RELEASED);       /* what a CTA has stored in its own memory, after a release */
+RIGHT_IN(forward, RIGHT_ISSUER_FENCES); /* what a CTA has stored in its peer, the peer's copy engine stores */
+RIGHT_IN(forward, RIGHT_PEER_FENCES);   /* ... all threads there, after the barrier of the cluster */
+RIGHT_IN(forward, RIGHT_ASYNC_FENCED);  /* ... which st.async has brought */
 WRONG_IN(forward, NOBODY_FENCES, PROXY_FENCE);
 WRONG_IN(forward, SENDERS_FENCE, PROXY_FENCE); /* in their own CTA, before that barrier */
 WRONG_IN(forward, ASYNC_UNFENCED, PROXY_FENCE);
-WRONG_IN(forward, SENDERS_RELEASE, PROXY_FENCE); /* no thread acquires */
-WRONG_IN(forward, ONLY_ACQUIRED, PROXY_FENCE);   /* no thread has released */
 
 DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug, counted = bug == RIGHT_ASYNC_FENCED || bug == ASYNC_UNFENCED;
-    int to = THREADS - 1 - thread;
-    int other = bug == RIGHT_RELEASED ? rank : 1 - rank;
-    uint32_t n = (uint32_t)(5 * number(1 - other, thread));
+    int to = THREADS - 1 - thread, other = 1 - rank;
+    uint32_t n = (uint32_t)(5 * number(rank, thread));
     if (thread == 0) {
         mbarrier_init(&s->full, 1, 1);
         mbarrier_arrive_expect_tx(&s->full, counted ? THREADS * 4 : 0);
@@ -265,11 +244,7 @@ DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
     } else {
         cluster_store_u32(&s->u32[to], other, n);
     }
-    if (bug == SENDERS_FENCE || bug == RIGHT_FENCE_ACQUIRED) {
-        fence_proxy_async();
-    } else if (bug == RIGHT_ACQUIRED || bug == RIGHT_RELEASED || bug == SENDERS_RELEASE) {
-        fence_proxy_async_release();
-    }
+    ADDS(SENDERS_FENCE, fence_proxy_async());
     cluster_sync();
     if (bug == RIGHT_PEER_FENCES) {
         fence_proxy_async();
@@ -279,8 +254,6 @@ DEVICE void forward(Shared *s, const Params *p, int rank, int thread) {
         mbarrier_wait_parity_cluster(&s->full, 0);
         if (bug == RIGHT_ISSUER_FENCES || bug == RIGHT_ASYNC_FENCED) {
             fence_proxy_async();
-        } else if (bug == RIGHT_ACQUIRED || bug == RIGHT_FENCE_ACQUIRED || bug == ONLY_ACQUIRED) {
-            fence_proxy_async_acquire();
         }
         bulk_store(&p->out[rank * THREADS], s->u32, THREADS * 4);
         bulk_commit_group();

@@ -527,11 +527,11 @@ static World *covered(const World *world) {
 }
 
 ON(clock, FENCE_PROXY) {
-    if (e->fence->of_cluster && t->cta->cluster->size > 1 && t->clock->base != NULL) {
-        clock_add(&t->cta->clock->fenced, t->clock->base);
-    }
-    const unsigned spaces = e->fence->spaces;
+    const unsigned spaces = e->spaces;
     Clock *base = t->clock->base;
+    if ((spaces >> SPACE_SHARED & 1) && t->cta->cluster->size > 1 && base != NULL) {
+        clock_add(&t->cta->clock->fenced, base);
+    }
     if (base != NULL) {
         unsigned i = memo_index(base, NULL);
         if (pool.memo[i].base != base || pool.memo[i].released != NULL || pool.memo[i].spaces != spaces) {

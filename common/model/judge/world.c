@@ -461,7 +461,7 @@ void world_missing(const Thread *t, int on, const Access *e, const char *who) {
                     "an acquire: the relaxed atomic at %s has read what was released after that access, and no %s was "
                     "executed between the two",
                     place_text(t != NULL ? t->clock->seen_at : ended_seen_at[on]),
-                    near != NULL ? "__threadfence()" : "system_fence()");
+                    near != NULL ? "__threadfence()" : "__threadfence_system()");
     } else if (near != NULL || far != NULL) {
         report_line("missing",
                     "an acquire%s: the atomic at %s publishes that access, and %s has read it by an acquire%s",

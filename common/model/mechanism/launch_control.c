@@ -22,7 +22,6 @@ typedef struct {
     Flight flight;
     const Cluster *cluster;
     uint32_t offset;
-    int targets;
     Barrier *barrier[CLUSTER_LIMIT];
 } Asked;
 
@@ -36,7 +35,7 @@ static void answer_step(Agent *agent, int whole) {
         answer.yes = YES;
         answer.first_cta = (uint32_t)clusters_take(l);
     }
-    for (int i = 0; i < asked->targets; i++) {
+    for (int i = 0; i < asked->cluster->size; i++) {
         uint8_t *to = asked->barrier[i]->cta->shared + asked->offset;
         memcpy(to, &answer, sizeof answer);
         mbarrier_land(asked->barrier[i], sizeof answer, "answer", to);
@@ -44,20 +43,17 @@ static void answer_step(Agent *agent, int whole) {
     flight_end((Flight *)(void *)agent);
 }
 
-void model_launch_try_cancel(void *to, void *bar, int multicast, const char *here) {
+void model_launch_try_cancel_multicast(void *to, void *bar, const char *here) {
     Thread *t = current_thread();
     Cluster *cluster = t->cta->cluster;
     Site site = site_of(here);
     Asked asked = {.cluster = cluster, .offset = shared_offset(t->cta, to)};
     POST(LAUNCH_ASKED, .thread = t, .site = site);
     for (int rank = 0; rank < cluster->size; rank++) {
-        if (multicast || rank == t->cta->rank) {
-            Barrier *b = asked.barrier[asked.targets++] =
-                mbarrier_reach(t, rank, bar, site, access_name[ACCESS_TRY_CANCEL], 1);
-            POST(COPY, .thread = t, .p = to, .size = sizeof(Answer), .access = ACCESS_TRY_CANCEL, .rank = rank,
-                 .barrier = b, .what = access_name[ACCESS_TRY_CANCEL], .site = site);
-            memset(cluster->cta[rank]->shared + asked.offset, 0xff, sizeof(Answer));
-        }
+        Barrier *b = asked.barrier[rank] = mbarrier_reach(t, rank, bar, site, access_name[ACCESS_TRY_CANCEL], 1);
+        POST(COPY, .thread = t, .p = to, .size = sizeof(Answer), .access = ACCESS_TRY_CANCEL, .rank = rank,
+             .barrier = b, .what = access_name[ACCESS_TRY_CANCEL], .site = site);
+        memset(cluster->cta[rank]->shared + asked.offset, 0xff, sizeof(Answer));
     }
     Asked *flight = flight_begin(sizeof *flight, t, GROUP_KINDS, answer_step);
     asked.flight = flight->flight;

@@ -226,11 +226,5 @@ void model_bulk_wait_group(int newest, int read, const char *here) {
     thread_pause(t);
 }
 
-void model_fence_proxy(ModelFence fence) {
-    static const ProxyFence fences[] = {
-#define FENCE(id, spaces, of_cluster) [MODEL_FENCE_##id] = {spaces, of_cluster},
-        PROXY_FENCES(FENCE)
-#undef FENCE
-    };
-    POST(FENCE_PROXY, .thread = current_thread(), .fence = &fences[fence]);
-}
+_Static_assert(MODEL_FENCE_SHARED == 1u << SPACE_SHARED && MODEL_FENCE_GLOBAL == 1u << SPACE_GLOBAL, "as model.h says");
+void model_fence_proxy(ModelFence spaces) { POST(FENCE_PROXY, .thread = current_thread(), .spaces = spaces); }

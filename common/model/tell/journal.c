@@ -191,7 +191,7 @@ static void print_operands(const Event *e) {
 }
 
 static void write_line(const Event *e) {
-    if (name_of(e) == NULL || (e->kind == EVENT_FENCE_PROXY && e->fence->spaces == 1u << SPACE_GLOBAL)) {
+    if (name_of(e) == NULL || (e->kind == EVENT_FENCE_PROXY && e->spaces == 1u << SPACE_GLOBAL)) {
         return;
     }
     const Thread *t = e->kind != EVENT_MBARRIER_LANDED ? e->thread : NULL; /* landed bytes are the barrier's */
