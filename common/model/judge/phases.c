@@ -208,16 +208,13 @@ static void tell_repeated(const Thread *t) {
     const CtaBarriers *all = t->cta->mbarriers;
     const Passed *first = NULL;
     const Barrier *of = NULL;
-    for (int others = 0; others < 2 && first == NULL; others++) {
-        for (int i = 0; i < all->count; i++) {
-            const BarrierFacts *f = all->list[i]->facts;
-            for (int k = 0; k < f->passed_count; k++) {
-                const Passed *p = &f->passed[k];
-                if (p->repeats && (others || p->thread->warp == t->warp) &&
-                    (first == NULL || p->order < first->order)) {
-                    first = p;
-                    of = all->list[i];
-                }
+    for (int i = 0; i < all->count; i++) {
+        const BarrierFacts *f = all->list[i]->facts;
+        for (const Passed *p = f->passed; p < f->passed + f->passed_count; p++) {
+            const int mine = p->thread->warp == t->warp, is_mine = first != NULL && first->thread->warp == t->warp;
+            if (p->repeats && (first == NULL || (mine == is_mine ? p->order < first->order : mine))) {
+                first = p;
+                of = all->list[i];
             }
         }
     }
@@ -520,13 +517,13 @@ ON(phases, MBARRIER_COMPLETE) {
 
 /* Has the thread wrapped around to this barrier? That is: since its last wait or test here, it has waited at another
  * barrier of the array; or, if that was an early test, at all barriers of the array at which it ever waits. */
-static int has_come_round(const Thread *t, const Barrier *b, const LastWait *last) {
+static int has_come_round(const Thread *t, const Barrier *b, const Passed *last) {
     const CtaBarriers *all = b->cta->mbarriers;
     int others = 0, since = 0;
     for (int i = 0; i < all->count; i++) {
         const Barrier *other = all->list[i];
-        const LastWait *seen = other->facts->last_wait;
-        if (other != b && other->array_number == b->array_number && seen != NULL && seen[t->id].waited) {
+        const Passed *seen = other->facts->last_wait;
+        if (other != b && other->array_number == b->array_number && seen != NULL && seen[t->id].thread != NULL) {
             others++;
             since += seen[t->id].order > last->order;
         }
@@ -535,7 +532,7 @@ static int has_come_round(const Thread *t, const Barrier *b, const LastWait *las
 }
 
 /* A second wait for a phase must be a mistake if the next one has completed, or the thread knows of a load for it. */
-static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
+static int is_stale(const Thread *t, const Barrier *b, const Passed *last) {
     const BarrierFacts *f = b->facts;
     return b->phase > last->observed ||
            (f->load_phase > last->observed && f->load.thread->cta->cluster == t->cta->cluster &&
@@ -544,7 +541,7 @@ static int is_stale(const Thread *t, const Barrier *b, const LastWait *last) {
 
 /* Has the thread released something since, and wrapped around to this barrier? Then this is a repeated wait, unless the
  * next phase cannot complete before this wait ends, which check_repeated() and check_passed() find out. */
-static int looks_again(const Thread *t, const Barrier *b, const LastWait *last) {
+static int looks_again(const Thread *t, const Barrier *b, const Passed *last) {
     int handed_on =
         last->arrivals != t->cta->phases->thread[t->id].arrivals || last->groups != t->warp->products->groups;
     return handed_on && has_come_round(t, b, last);
@@ -574,11 +571,11 @@ static uint64_t phases_known(const Thread *t, const Barrier *b) {
 }
 
 static int is_unaware(const Thread *t, const Barrier *b, int others) {
-    const LastWait *last = b->facts->last_wait;
+    const Passed *last = b->facts->last_wait;
     int seen = !others;
     for (int lane = 0; lane < t->warp->lanes && last != NULL; lane++) {
         const Thread *other = &t->warp->thread[lane];
-        seen |= other != t && last[other->id].waited && last[other->id].observed == b->phase;
+        seen |= other != t && last[other->id].thread != NULL && last[other->id].observed == b->phase;
     }
     return seen && phases_known(t, b) < b->phase;
 }
@@ -601,7 +598,7 @@ static void check_knows_before(const Thread *t, const Barrier *b, uint32_t parit
 
 /* Does the thread wait with the parity of its own last wait, though it has done something since, and knows of no newer
  * phase? Then it may not have advanced its phase. */
-static int repeats_parity(const Thread *t, const Barrier *b, const LastWait *last, uint32_t parity) {
+static int repeats_parity(const Thread *t, const Barrier *b, const Passed *last, uint32_t parity) {
     int idle = last->epoch == thread_epoch(t) && last->groups == t->warp->products->groups; /* a second look at it */
     return !idle && ((last->observed - 1) & 1) == parity &&
            !thread_knows(t, b->facts->component, (uint32_t)last->observed + 1);
@@ -611,8 +608,8 @@ ON(phases, MBARRIER_WAIT) {
     MISUSE_IF(e->parity > 1, RULE_PHASE_PARITY, e->site, 0,
               "wait at %s with parity %u: accepted are 0 and 1, the number of the phase modulo 2",
               barrier_text(b, PHRASE), e->parity);
-    LastWait *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
-    if (last != NULL && last->waited && repeats_parity(t, b, last, e->parity & 1)) {
+    Passed *last = b->facts->last_wait != NULL ? &b->facts->last_wait[t->id] : NULL;
+    if (last != NULL && last->thread != NULL && repeats_parity(t, b, last, e->parity & 1)) {
         if (is_stale(t, b, last)) {
             tell_repeated(t);
             report_stale(t, b, e->site, last->site, last->observed);
@@ -642,25 +639,23 @@ ON(phases, MBARRIER_PASSED) {
     if (f->last_wait == NULL) {
         f->last_wait = cta_alloc(b->cta, (size_t)b->cta->threads * sizeof *f->last_wait);
     }
-    LastWait *last = &f->last_wait[t->id];
+    Passed *last = &f->last_wait[t->id];
     f->passed[f->passed_count++] = (Passed){.thread = t,
+                                            .asked = e->asked,
+                                            .observed = b->phase,
                                             .epoch = thread_epoch(t),
                                             .order = ++t->cta->phases->thread[t->id].waits,
+                                            .arrivals = t->cta->phases->thread[t->id].arrivals,
                                             .products = t->warp->products->issued,
+                                            .groups = t->warp->products->groups,
                                             .site = e->site,
                                             .repeats = last->repeats,
                                             .before = last->site};
     if (last->repeats) {
         check_loads_started(b);
     }
-    *last = (LastWait){.waited = 1,
-                       .asked = e->asked,
-                       .observed = b->phase,
-                       .epoch = thread_epoch(t),
-                       .groups = t->warp->products->groups,
-                       .arrivals = t->cta->phases->thread[t->id].arrivals,
-                       .order = t->cta->phases->thread[t->id].waits,
-                       .site = e->site};
+    *last = f->passed[f->passed_count - 1];
+    last->repeats = 0;
     thread_acquire(t, f->released_near != NULL && e->scope == SCOPE_CTA ? f->released_near : f->released);
 }
 

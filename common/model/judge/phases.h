@@ -6,29 +6,19 @@
 
 enum { ARRIVAL_HISTORY = 8, LOADS_KEPT = 16 };
 
-/* A wait that a phase has let through. */
+/* A wait, or a question, that a phase has let through. */
 typedef struct {
     Thread *thread;
-    uint32_t epoch;
-    uint32_t order;              /* the thread's waits are numbered from 1 */
-    unsigned long long products; /* wgmmas that its warp had issued */
+    int asked;                           /* by test_wait */
+    unsigned long long observed;         /* phases that the thread has so seen complete */
+    uint32_t epoch;                      /* the thread's, then */
+    uint32_t order;                      /* the thread's waits are numbered from 1 */
+    uint32_t arrivals;                   /* that it had made, at any barrier */
+    unsigned long long products, groups; /* wgmmas that its warp had issued, and groups of them that it had committed */
     Site site;
-    int repeats; /* it may be a mistake: LastWait */
+    int repeats; /* it may be a mistake: the thread waits for the same phase again, after it has released that phase */
     Site before; /* the thread's last wait on this barrier */
 } Passed;
-
-/* A thread's last wait on a barrier. */
-typedef struct {
-    int waited;                  /* at all */
-    int asked;                   /* by test_wait */
-    unsigned long long observed; /* phases that it has so seen complete */
-    uint32_t epoch;              /* the thread's, then */
-    unsigned long long groups;   /* of wgmma that its warp had committed */
-    uint32_t arrivals;           /* that it had made, at any barrier */
-    uint32_t order;              /* as above */
-    Site site;
-    int repeats; /* the thread waits for the same phase again, after it has released that phase */
-} LastWait;
 
 /* What a thread has done at a barrier: announced bytes, started a load, asked for its copies' arrival, arrived. */
 typedef struct {
@@ -73,8 +63,10 @@ typedef struct BarrierFacts {
     /* Waits that this phase has let through: they must end before it completes, because then the parity repeats. */
     Passed *passed;
     int passed_count, passed_capacity;
-    LastWait *last_wait; /* by thread of the CTA; NULL before the first wait */
-    Deeds copies;        /* arrivals of them, in the order in which they were asked for */
+    /* The last one of each thread of the CTA, whose `repeats` is of its next wait; NULL before the first. Of a thread
+     * that has not waited, `thread` is NULL. */
+    Passed *last_wait;
+    Deeds copies; /* arrivals of them, in the order in which they were asked for */
 
     Component init_component;
     uint32_t init_epoch;
