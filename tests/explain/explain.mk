@@ -4,6 +4,6 @@ EXPLAIN_TEST := $(B)/tests/explain/truth
 MORE_TESTS += $(EXPLAIN_TEST)
 
 $(EXPLAIN_TEST): $(B)/tests/explain/truth.o $(CHAPTERS:%=$(B)/model/%.o) \
-        $(patsubst %,$(B)/harness/%.o,explain problem backend_model check kind options) $(KIND_OBJECTS) \
+        $(patsubst %,$(B)/harness/%.o,problem backend_model check kind options) $(KIND_OBJECTS) \
                  $(MODEL_OBJECTS) $(LINK_STAMP)
 	$(program)

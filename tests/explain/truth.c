@@ -6,10 +6,9 @@
  *
  *     truth          two elements for each chapter and size; TIER=long: three
  *     truth 20 07    20 of them, only chapters whose name contains "07" */
+#include "harness/explain.c"
+
 #include "device/swizzle.h"
-#include "harness/explain.h"
-#include "model/data/matrix.h"
-#include "model/model_host.h"
 #include "tap.h"
 
 #include "../model/chapters.h"
@@ -109,44 +108,24 @@ static void check_element(Explanation *e, const char *what, int row, int column,
 
 /* All CTAs together read every tile of C once. */
 static void check_tiles(Explanation *e, const char *what) {
-    ModelObserver *seen = e->seen;
-    memset(seen, 0, sizeof *seen);
-    seen->a = e->gemm.a;
-    seen->b = e->gemm.b;
-    seen->a_row = (size_t)e->gemm.lda * sizeof(bf16);
-    seen->b_row = (size_t)e->gemm.ldb * sizeof(bf16);
-    seen->a_rows = e->gemm.m;
-    seen->b_rows = e->gemm.n;
-    seen->thread = seen->stored.thread = -1;
-    model_configure(&(ModelOptions){.sms = SMS, .observer = seen});
-    Gemm g = e->gemm;
-    g.k = 1;
-    Beyond beyond = {.tuning.variant = e->launch->kernel};
-    g.beyond = &beyond;
-    GemmStatus status = e->chapter->launch(&g, NULL);
-    model_configure(&(ModelOptions){.sms = SMS});
-    uint8_t *times = calloc((size_t)g.m, (size_t)g.n);
+    forget(e, e->seen);
+    GemmStatus status = launch(e, e->seen, 1, 0, 0);
+    const int m = e->gemm.m, n = e->gemm.n;
+    uint8_t *times = calloc((size_t)m, (size_t)n);
     int others = 0;
-    for (const TileFact *t = seen->tile; times != NULL && t < seen->tile + seen->tiles; t++) {
-        int first = t->b_first, last = t->b_last;
-        for (const TileFact *u = seen->tile; u < seen->tile + seen->tiles; u++) {
-            /* CTAs of a cluster read parts of the same rows of B. */
-            if (u->number == t->number && u->cta / e->launch->cluster == t->cta / e->launch->cluster) {
-                first = u->b_first < first ? u->b_first : first;
-                last = u->b_last > last ? u->b_last : last;
-            }
-        }
-        for (int row = t->a_first; row <= t->a_last && row < g.m; row++) {
-            for (int column = first; column <= last && column < g.n; column++) {
-                times[(size_t)row * (size_t)g.n + (size_t)column]++;
+    for (const TileFact *t = e->seen->tile; times != NULL && t < e->seen->tile + e->seen->tiles; t++) {
+        const TileFact tile = tile_of(e->seen, t->cta, t->number);
+        for (int row = tile.a_first; row <= tile.a_last && row < m; row++) {
+            for (int column = tile.b_first; column <= tile.b_last && column < n; column++) {
+                times[row * n + column]++;
             }
         }
     }
-    for (size_t i = 0; times != NULL && i < (size_t)g.m * (size_t)g.n; i++) {
+    for (int i = 0; times != NULL && i < m * n; i++) {
         others += times[i] != 1;
     }
     if (!ok(status == GEMM_OK && times != NULL && others == 0, "%s: its tiles are all of C, each once", what)) {
-        diag("%d tiles; %d elements are in none or in several", seen->tiles, others);
+        diag("%d tiles; %d elements are in none or in several", e->seen->tiles, others);
     }
     free(times);
 }
@@ -172,15 +151,6 @@ static void check_case(const Chapter *chapter, const Case *c, int elements) {
     explain_close(&e);
 }
 
-static int has_variant(const Chapter *chapter, const char *name) {
-    for (int i = 0; chapter->variants && i < chapter->variants->count; i++) {
-        if (strcmp(chapter->variants->variant[i].name, name) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int main(int argc, char **argv) {
     const char *tier = getenv("TIER");
     int elements = argc > 1 ? atoi(argv[1]) : tier != NULL && strcmp(tier, "long") == 0 ? 3 : 2;
@@ -191,11 +161,11 @@ int main(int argc, char **argv) {
         for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
             Case each = cases[c];
             /* A kernel that exchanges A and B and adds up parts of k is not followed: tests/tools/explain.t. */
-            if (each.variant == NULL && has_variant(chapters[i], "split_128x16_by_2")) {
+            if (each.variant == NULL && names_variant(chapters[i], "split_128x16_by_2")) {
                 each.variant = "cooperative_128x64";
             }
             if ((argc <= 2 || strstr(chapters[i]->name, argv[2])) &&
-                (!each.variant || has_variant(chapters[i], each.variant))) {
+                (!each.variant || names_variant(chapters[i], each.variant))) {
                 check_case(chapters[i], &each,
                            chapters[i]->needs == NEEDS_SM100A ? 0 : elements); /* it refuses those */
             }
