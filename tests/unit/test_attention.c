@@ -39,47 +39,11 @@ static int sees(const Attention *a, int query, int key) {
     return (!a->causal || behind >= 0) && (a->window == 0 || behind < a->window);
 }
 
-static void reference_is_the_formula(int queries, int heads, int keys, Heads layout, DataKind data) {
-    Problem p;
-    open_case(&p, queries, heads, keys, layout, data);
-    const Attention *a = attention_in(&p.operands);
-    const float *lse = (const float *)p.expected_lse.data;
-    int faults = 0, none = 0;
-    double weight[130], all = 0; /* of a row and a head */
-    for (int row = 0; row < p.gemm.m; row++) {
-        for (int column = 0; column < p.gemm.n; column++) {
-            int batch = row / queries, query = row % queries, head = column / layout.size;
-            if (column % layout.size == 0) {
-                all = 0;
-                for (int key = 0; key < keys; key++) {
-                    weight[key] = sees(a, query, key) ? exp(score_of(&p, batch, head, query, key)) : 0;
-                    all += weight[key];
-                }
-            }
-            double sum = 0;
-            for (int key = 0; key < keys; key++) {
-                sum += weight[key] * v_of(&p, batch, head, key, column % layout.size);
-            }
-            double expected = ((const double *)p.expected.data)[row * p.gemm.n + column];
-            float logarithm = lse[2 * ((batch * heads + head) * queries + query)];
-            none += all == 0;
-            faults += all == 0
-                          ? expected != 0 || logarithm != -INFINITY
-                          : !(fabs(expected - sum / all) <= 1e-10) || !(fabs((double)logarithm - log(all)) <= 1e-5);
-        }
-    }
-    ok(faults == 0, "%s, %s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s: the reference is the formula",
-       kind_record(kind)->name, data_names[data], a->batches, heads, layout.size, a->kv_heads, queries, keys,
-       layout.causal ? ", causal" : "");
-    is_int(none, layout.causal && queries > keys ? a->batches * heads * layout.size * (queries - keys) : 0,
-           "so many elements have no key");
-    problem_close(&p);
-}
-
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 enum { STEP = 64 };
 typedef enum {
+    FORMULA, /* what is right, without a rounding */
     RIGHT,
     LOSES_STEP,     /* the first step's keys count for nothing */
     ONE_KEY_LESS,   /* the last query does not see its last key */
@@ -91,6 +55,7 @@ typedef enum {
     FAULTS
 } Fault;
 static const char *const fault_names[FAULTS] = {"nothing",
+                                                "nothing",
                                                 "a step",
                                                 "the last query's last key",
                                                 "a key too many",
@@ -99,45 +64,69 @@ static const char *const fault_names[FAULTS] = {"nothing",
                                                 "logarithms to base 2",
                                                 "logarithms behind their end"};
 
-/* What a kernel does that goes through the keys in steps: fp32, weights rounded for the second product alone. */
-static float rounded(float weight) {
-    return kind == KIND_ATTENTION ? bf16_value(round_to_bf16((double)weight))
-                                  : e4m3_value(round_to_e4m3(256 * (double)weight)) / 256;
+/* What a kernel does that goes through the keys in steps: weights are rounded for the second product alone. */
+static double rounded(double weight) {
+    return kind == KIND_ATTENTION ? (double)bf16_value(round_to_bf16(weight))
+                                  : (double)e4m3_value(round_to_e4m3(256 * weight)) / 256;
 }
 
-static void row_of_kernel(const Problem *p, int batch, int head, int query, Fault fault) {
+/* A row of O; returns the logarithm of the sum of its weights. */
+static double row_of_kernel(const Problem *p, int batch, int head, int query, Fault fault, double out[128]) {
     const Attention *a = attention_in(&p->operands);
-    float largest = -INFINITY, sum = 0, out[128] = {0};
+    double largest = -INFINITY, sum = 0;
+    memset(out, 0, 128 * sizeof *out);
     for (int first = 0; first < a->keys; first += STEP) {
-        float score[STEP], before = largest;
+        double score[STEP], before = largest;
         for (int i = 0; i < STEP; i++) {
             int key = first + i,
                 seen = key < a->keys && sees(a, query - (fault == ONE_KEY_MORE), key - (fault == ONE_KEY_MORE) * 2);
             seen = seen && !(fault == LOSES_STEP && first == 0 && a->keys > STEP) &&
                    !(fault == ONE_KEY_LESS && query == a->queries - 1 && key == a->keys - 1);
-            score[i] = seen ? (float)score_of(p, batch, head, query, key) : -INFINITY;
-            largest = fmaxf(largest, score[i]);
+            score[i] = seen ? score_of(p, batch, head, query, key) : -INFINITY;
+            largest = fmax(largest, score[i]);
         }
-        float base = largest == -INFINITY ? 0 : largest, shrink = expf(before - base);
+        double base = largest == -INFINITY ? 0 : largest, shrink = exp(before - base);
         sum *= fault == NO_RESCALE_SUM && first > 0 ? 1 : shrink;
         for (int i = 0; i < a->head_size; i++) {
             out[i] *= fault == NO_RESCALE && first > 0 ? 1 : shrink;
         }
         for (int i = 0; i < STEP && first + i < a->keys; i++) {
-            float weight = expf(score[i] - base), factor = rounded(weight);
+            double weight = exp(score[i] - base), factor = fault == FORMULA ? weight : rounded(weight);
             sum += weight;
             for (int j = 0; j < a->head_size; j++) {
-                out[j] += factor * (float)v_of(p, batch, head, first + i, j);
+                out[j] += factor * v_of(p, batch, head, first + i, j);
             }
         }
     }
     for (int i = 0; i < a->head_size; i++) {
-        size_t place = (size_t)(batch * a->o_stride[0] + head * a->o_stride[1] + query * a->o_stride[2] + i);
-        a->o[place] = round_to_bf16(sum == 0 ? 0 : (double)(out[i] / sum));
+        out[i] /= sum == 0 ? 1 : sum;
     }
-    float logarithm = sum == 0 ? -INFINITY : largest + logf(sum);
-    size_t index = (size_t)((batch * a->heads + head) * a->queries + query);
-    a->lse[index + (fault == LSE_BEHIND_ITS_END)] = fault == LSE_TO_BASE_2 ? logarithm * 1.442695f : logarithm;
+    return sum == 0 ? -INFINITY : largest + log(sum);
+}
+
+static void reference_is_the_formula(int queries, int heads, int keys, Heads layout, DataKind data) {
+    Problem p;
+    open_case(&p, queries, heads, keys, layout, data);
+    const Attention *a = attention_in(&p.operands);
+    const float *lse = (const float *)p.expected_lse.data;
+    int faults = 0, none = 0;
+    for (int row = 0; row < p.gemm.m; row++) {
+        for (int head = 0; head < heads; head++) {
+            const double *expected = (const double *)p.expected.data + row * p.gemm.n + head * layout.size;
+            double out[128], right = row_of_kernel(&p, row / queries, head, row % queries, FORMULA, out),
+                             got = (double)lse[2 * ((row / queries * heads + head) * queries + row % queries)];
+            none += right == -INFINITY;
+            faults += got != right && !(fabs(got - right) <= 1e-5);
+            for (int i = 0; i < layout.size; i++) {
+                faults += !(fabs(expected[i] - out[i]) <= 1e-10);
+            }
+        }
+    }
+    ok(faults == 0, "%s, %s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s: the reference is the formula",
+       kind_record(kind)->name, data_names[data], a->batches, heads, layout.size, a->kv_heads, queries, keys,
+       layout.causal ? ", causal" : "");
+    is_int(none, layout.causal && queries > keys ? a->batches * heads * (queries - keys) : 0, "so many have no key");
+    problem_close(&p);
 }
 
 static Tally judged(const Problem *p, Fault fault) {
@@ -147,7 +136,13 @@ static Tally judged(const Problem *p, Fault fault) {
     for (int batch = 0; batch < a->batches; batch++) {
         for (int head = 0; head < a->heads; head++) {
             for (int query = 0; query < a->queries; query++) {
-                row_of_kernel(p, batch, head, query, fault);
+                double out[128], logarithm = row_of_kernel(p, batch, head, query, fault, out);
+                for (int i = 0; i < a->head_size; i++) {
+                    a->o[batch * a->o_stride[0] + head * a->o_stride[1] + query * a->o_stride[2] + i] =
+                        round_to_bf16(out[i]);
+                }
+                a->lse[(batch * a->heads + head) * a->queries + query + (fault == LSE_BEHIND_ITS_END)] =
+                    (float)(fault == LSE_TO_BASE_2 ? logarithm * 1.442695 : logarithm);
             }
         }
     }
