@@ -13,7 +13,7 @@
 #include "../place/place.h"
 #include "bug_report.h"
 
-enum { STEPS = 1024, STEP_BYTES = 32, RECENT = 4096 };
+enum { STEPS = 1024, STEP_BYTES = 32 };
 
 typedef struct Sum {
     Tag a, b; /* that it began with: row of A, row of B */
@@ -26,7 +26,6 @@ static struct {
     const Sum *twice; /* the first that got a step again; NULL: none did */
     int step;         /* that one */
     Site site;        /* of the product */
-    Sum *recent[RECENT];
 } all;
 
 static void forget_all(void) {
@@ -44,25 +43,17 @@ static int by_rows(const void *x, const void *y) {
                                       : s->b.row - t->b.row;
 }
 
-static Sum *sum_of(const Sum *wanted) {
-    Sum **recent = &all.recent[(unsigned)(wanted->a.row / 8 * 67 + wanted->b.row / 8) % RECENT];
-    if (*recent == NULL || by_rows(*recent, wanted) != 0) {
-        Sum **sum = model_checked(tsearch(wanted, &all.tree, by_rows));
-        if (*sum == wanted) {
-            *sum = model_alloc(sizeof **sum);
-            **sum = *wanted;
-        }
-        *recent = *sum;
-    }
-    return *recent;
-}
-
 void sums_product(Tag a, Tag b, int rows, int columns, Site site) {
     const int step = a.column * a.element_bytes / STEP_BYTES;
     if (*tag_matrix(a) == '\0' || *tag_matrix(b) == '\0' || a.column != b.column || a.column < 0 || step >= STEPS) {
         return;
     }
-    Sum *s = sum_of(&(Sum){.a = a, .b = b, .rows = rows, .columns = columns});
+    const Sum wanted = {.a = a, .b = b, .rows = rows, .columns = columns};
+    Sum **found = model_checked(tsearch(&wanted, &all.tree, by_rows)), *s = *found;
+    if (s == &wanted) {
+        *found = s = model_alloc(sizeof wanted);
+        *s = wanted;
+    }
     if (all.twice == NULL && (s->has[step / 64] >> step % 64 & 1)) {
         all.twice = s;
         all.step = step;

@@ -111,8 +111,6 @@ uint64_t dwarf_form(Bytes *b, uint64_t form, const char **text) {
         [0x01] = 8, [0x05] = 2, [0x06] = 4, [0x07] = 8, [0x0b] = 1, [0x0c] = 1, [0x10] = 4,
         [0x11] = 1, [0x12] = 2, [0x13] = 4, [0x14] = 8, [0x17] = 4, [0x20] = 8};
     switch (form) {
-    case 0x03: dwarf_skip(b, dwarf_number(b, 2)); return 0; /* block2 */
-    case 0x04: dwarf_skip(b, dwarf_number(b, 4)); return 0; /* block4 */
     case 0x08: *text = dwarf_string(b); return 0;
     case 0x09:
     case 0x18: dwarf_skip(b, dwarf_uleb(b)); return 0;      /* block, exprloc */

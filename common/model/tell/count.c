@@ -257,7 +257,7 @@ ON(count, BARRIER_ARRIVE) {
         c->in_barrier |= 1u << t->lane;
         if ((c->in_barrier | w->exited) == w->all) {
             c->in_barrier = 0;
-            counts[e->expected == 0 ? COUNT_SYNCTHREADS : COUNT_NAMED_BARRIERS]++;
+            counts[COUNT_SYNCTHREADS] += e->expected == 0;
             count_together(w);
         }
     }
@@ -290,8 +290,6 @@ ON(count, WARP_ACCESS) {
     count_group(&g, e->access == ACCESS_LDMATRIX ? COUNT_LDMATRIX : COUNT_STMATRIX);
 }
 
-ON(count, EXCHANGE) { counts[COUNT_SHUFFLES] += strcmp(w->collective->now.instruction, WARP_SHUFFLE) == 0; }
-
 ON(count, MMA) {
     WarpCount *c = count_of(w);
     const uintptr_t of_a = (uintptr_t)e->a[0], of_b = (uintptr_t)e->b[0];
@@ -323,9 +321,6 @@ ON(count, TMEM_PRODUCT) {
     counts[COUNT_PAIR_FLOP] += shape->pair ? flop : 0;
 }
 
-ON(count, WGMMA_COMMIT) { counts[COUNT_WGMMA_GROUPS] += w->id % 4 == 0; }
-ON(count, WGMMA_WAIT) { counts[COUNT_WGMMA_WAITS] += w->id % 4 == 0; }
-
 /* ---- the copy engine --------------------------------------------------------------------------------------------- */
 
 /* Bytes of global memory that a copy touches. */
@@ -341,7 +336,6 @@ static unsigned long long box_bytes(TensorWalk walk) {
 ON(count, TMA_LOAD) {
     counts[COUNT_TMA_LOADS]++;
     counts[COUNT_TMA_LOAD_BYTES] += box_bytes(e->load->walk);
-    counts[COUNT_TMA_FILLED_BYTES] += (unsigned long long)tensor_box_bytes(&e->load->map) * (unsigned)e->load->targets;
 }
 
 ON(count, TMA_STORE) {
