@@ -113,12 +113,9 @@ sub by_shape ($run, $head, $cells, $means, $remark, @kernels) {
 # Others' kernels that were linked into the run, next to the last two chapters.
 sub peers {
     my ($card) = @_;
-    my %ours = (cublas => 1, cublaslt => 1, (map { ("$_->{number} by formula" => 1) } @chapters), map { $_->{number} => 1 } @chapters);
-    my $peers_of = sub { my %known = %ours; return grep { !/^\d\d\.\d/ && !$known{$_}++ } map { $_->[1] } @{ $_[0]{rows} } };
     # The newest ladder with peers: they are not linked each time.
-    my $run = newest('paused', $card, sub { is_whole($_[0]) && $peers_of->($_[0]) }) // refuse_block('no peer was linked: make bench PEERS=1 measures them');
-    my @peers = $peers_of->($run);
-    my @columns = ((map { $_->{number} } @chapters[ -2, -1 ]), @peers);
+    my $run = newest('paused', $card, sub { is_whole($_[0]) && peers_of($_[0]) }) // refuse_block('no peer was linked: make bench PEERS=1 measures them');
+    my @columns = ((map { $_->{number} } @chapters[ -2, -1 ]), peers_of($run));
     return by_shape($run, \@columns, sub { my ($size) = @_; map { ratio_at($run, $size, $_) } @columns }, [ map { mean_text($run, $_) } @columns ],
         'Ratios to cuBLAS. ', @columns);
 }

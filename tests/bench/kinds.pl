@@ -21,6 +21,7 @@ sub ms_of { my ($size, $tflops) = @_; my ($m, $n, $k) = split /x/, $size; return
 
 # The kernels of a run that are not ours, in their order, without the copy; and of them the fastest at a size.
 sub others { my ($run) = @_; my %seen; return grep { !/^(?:\d|copy)/ && !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} } }
+sub peers_of { return grep { !/^cublas/ } others($_[0]) }
 sub best_other { my ($run, $size) = @_; return (sort { $b <=> $a } grep { defined } map { median_at($run, $size, $_) } others($run))[0] }
 sub fp8_mean { my ($run) = @_; return mean_of(map { over(median_at($run, $_, 10), best_other($run, $_)) } @FP8) }
 
@@ -37,7 +38,7 @@ sub figure_of_kind ($card, $number) {
         return "$mean of cuBLAS, mean of seven large shapes [least]";
     } elsif ($mode eq 'fp8') {
         my $mean = fp8_mean($run) // refuse_block('no CSV has 10 beside another at one of the six shapes');
-        return "$mean of the better of " . listed(sort { $a cmp $b } map { s/ fp8$//r } grep { !/^cublas/ } others($run))
+        return "$mean of the better of " . listed(sort { $a cmp $b } map { s/ fp8$//r } peers_of($run))
             . ' and cuBLASLt, mean of six shapes [least]';
     } elsif ($mode eq 'w4a8') {
         my @few = grep { rows_of($_) >= 16 && rows_of($_) <= $FEW } sizes_of($run);

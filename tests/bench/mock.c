@@ -191,7 +191,7 @@ CHAPTER(copy, .launch = launch_copy);
 
 struct CublasLt {
     Gemm gemm;
-    Beyond beyond;
+    const Fp8 *fp8;
     int chosen;
 };
 static int opened; /* stands for what a library would return */
@@ -208,32 +208,23 @@ void cublas_close(Cublas *cublas) {
 int cublas_version(const Cublas *cublas) { return cublas ? 130000 : 0; }
 GemmStatus cublas_launch(void *run) { return multiply(&((CublasRun *)run)->gemm, 4); }
 
-/* Three proposals: wrong, slow, fast; of fp8 slow, wrong, fast. */
+/* Three proposals: slow, wrong, fast. */
 CublasLt *cublaslt_open(const Backend *backend, const Gemm *problem, const Fp8 *fp8, char *why, size_t why_size) {
-    CublasLt *lt = malloc(sizeof *lt);
+    CublasLt *lt = calloc(1, sizeof *lt);
     lt->gemm = *problem;
-    lt->beyond = (Beyond){.operands = fp8};
-    lt->gemm.beyond = &lt->beyond;
+    lt->fp8 = fp8;
     return lt;
 }
 void cublaslt_close(CublasLt *lt) { free(lt); }
 int cublaslt_count(const CublasLt *lt) { return lt ? 3 : 0; }
 void cublaslt_choose(CublasLt *lt, int algorithm) { lt->chosen = algorithm; }
 GemmStatus cublaslt_launch(CublasLt *lt, const void *b) {
-    if (lt->beyond.operands && lt->chosen != 1) {
-        Fp8 fp8 = *(const Fp8 *)lt->beyond.operands;
-        Beyond beyond = {.operands = &fp8};
-        Gemm gemm = lt->gemm;
-        fp8.b = b ? b : fp8.b;
-        gemm.beyond = &beyond;
-        return refer(&gemm, KIND_FP8, lt->chosen == 0 ? 8 : 2);
-    }
-    if (lt->beyond.operands) {
-        lt->gemm.c[0] = 0;
-        return GEMM_OK;
-    }
-    lt->beyond.tuning.tile_group = lt->chosen == 0;
-    return multiply(&lt->gemm, lt->chosen == 1 ? 8 : 2);
+    Gemm gemm = lt->gemm;
+    Fp8 fp8 = lt->fp8 ? *lt->fp8 : (Fp8){0};
+    Beyond beyond = {.operands = &fp8, .tuning.tile_group = lt->chosen == 1};
+    fp8.b = b ? b : fp8.b;
+    gemm.beyond = &beyond;
+    return refer(&gemm, lt->fp8 ? KIND_FP8 : KIND_BF16, lt->chosen == 0 ? 8 : 2);
 }
 
 Nvml *nvml_open(const char *bus, char *why, size_t why_size) { return (Nvml *)&opened; }

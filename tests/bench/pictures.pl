@@ -3,7 +3,7 @@ use strict;
 use warnings;
 use experimental 'signatures';
 
-our (@LADDER, @chapters);
+our @LADDER;
 
 sub svg_head {
     my ($width, $height, $run, $title) = @_;
@@ -35,8 +35,7 @@ sub y_grid ($from, $to, $y, @ticks) {
 sub picture {
     my $run = whole_run($_[0]);
     my @rows = map { [ $_->{kernel}, $_->{kernel}, $_->{name} ] } rungs($run);
-    my %seen = map { $_ => 1 } 'cublas', 'cublaslt', (map { $_->[0] } @rows), map { $_->{number} } @chapters;
-    push @rows, map { [ $_, '', $_ ] } grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } grep { !$seen{$_}++ } map { $_->[1] } @{ $run->{rows} };
+    push @rows, map { [ $_, '', $_ ] } grep { my $p = $_; !grep { !has($run, $_, $p) } @LADDER } peers_of($run);
     @rows = grep { my $kernel = $_->[0]; grep { has($run, $_, $kernel) } @LADDER } @rows;
     my ($left, $unit, $top, $step) = (262, 430, 56, 22); # unit: the length of cuBLAS
     my ($width, $base) = (800, $top + $step * @rows);
