@@ -40,17 +40,6 @@ judged_as('experiments/07_wait_group_0', sub { s/^\+.*wgmma_wait_group\(0\)/+   
     'not accepted: an experiment that is wrong', 'wait_group_0');
 judged_as('experiments/07_wait_group_0', sub { }, '.*no line of .* runs it', 'not accepted: one that is not in the plan', 'other');
 
-SKIP: {
-    skip("a solution with an array in local memory: $ENV{NO_NVCC}", 2) if $ENV{NO_NVCC};
-    # A fragment whose index is not known when the kernel is compiled moves to local memory.
-    my $path = edited($sound, sub {
-        s/^\+.*ldmatrix.*f->a\[i\].*/+        ldmatrix_x4(f->a[(i + lane) % (WM \/ 16)], &tile_a[row * ROW]);/m;
-    });
-    my ($said, $status) = tool("object $path");
-    is($status, 1, 'a solution with an array in local memory: exit status 1');
-    like($said, qr/^02_unsound\t.*bytes of stack frame/m, 'and it is said why');
-}
-
 # ---- make exercise-NN, make solve-NN
 
 my ($said, $status) = said('make -s exercise-02');
