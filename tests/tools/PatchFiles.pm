@@ -201,7 +201,7 @@ sub hunks_applied ($path, $file, $text, $diff) {
         my $old = join '', map { /^[- ](.*)/s ? $1 : '' } @lines;
         my $new = join '', map { /^[+ ](.*)/s ? $1 : '' } @lines;
         my @at;
-        for (my $at = index $text, $old; $at >= 0; $at = index $text, $old, $at + 1) {
+        for (my $at = $old eq q() ? -1 : index $text, $old; $at >= 0; $at = index $text, $old, $at + 1) {
             push @at, $at if $at == 0 || substr($text, $at - 1, 1) eq "\n";
         }
         $line =~ /-(\d+)/;
@@ -220,19 +220,19 @@ sub apply ($p, $directory) {
     }
 }
 
-# difference(FILE, BEFORE, AFTER): a unified diff in which each hunk has the least context, a line or more, that makes it
-# clear to changed().
-sub difference ($file, $before, $after) {
+# difference(FILE, BEFORE, AFTER, LEAST): a unified diff in which each hunk has the least context, LEAST lines or more,
+# that makes it clear to changed().
+sub difference ($file, $before, $after, $least = 1) {
     my $scratch = tempdir(CLEANUP => 1);
     store("$scratch/before", $before);
     store("$scratch/after", $after);
-    for my $context (1 .. 100) {
+    for my $context ($least .. 100) {
         my @parts = split /^(?=@@ )/m, `diff -U$context --label a/$file --label b/$file $scratch/before $scratch/after`;
         my $is_clear = sub { eval { hunks_applied($file, $file, $before, join '', @_) eq $after } };
         next if !$is_clear->(@parts);
-        for my $i ((1 .. $#parts) x ($context - 1)) { # is it without its first line and its last?
+        for my $i ((1 .. $#parts) x ($context - $least)) { # is it without its first line and its last?
             my @less = @parts;
-            $less[$i] =~ s{^@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n [^\n]*\n( .*\n) [^\n]*\n\z}
+            $less[$i] =~ s{^@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n [^\n]*\n(.*\n) [^\n]*\n\z}
                           {sprintf "@@ -%d,%d +%d,%d @@\n%s", $1 + 1, $2 - 2, $3 + 1, $4 - 2, $5}es or next;
             @parts = @less if $is_clear->(@less);
         }
@@ -276,7 +276,7 @@ sub refresh {
         my %ground = ground($p, \&contents);
         $p->{diff} = join '', map {
             my ($file, $before, $after) = ($_->[0], $ground{ $_->[0] } ? $ground{ $_->[0] }[2] : $_->[1], $_->[2]);
-            $before eq $after ? () : difference($file, $before, $after);
+            $before eq $after ? () : difference($file, $before, $after, $p->{kind} eq 'labs' ? 0 : 1); # a gap is its own context
         } @changed;
         next if as_stored($p) eq contents($p->{path});
         store($p->{path}, as_stored($p));

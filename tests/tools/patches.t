@@ -81,6 +81,8 @@ ends(2, 'map 07 choice', qr/\Athere is no chapter 07\n\z/, 'a chapter that is no
 
 store('01_one/lab.patch', "# verdict: WRONG\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^\+line five/+\/* GAP 1: 5 *\//mr);
 is(said('list 01_lab'), "labs\t01_lab\t01_one/lab.patch\t01_one\n", 'a lab');
+ends(0, 'refresh labs', qr/\A1 patches were made anew\n\z/, 'a lab made anew');
+like(contents('01_one/lab.patch'), qr/\A#.*\n@@ -5 \+5 @@\n-line 5\n\+.*\n@@ -15 \+14,0 @@\n-line 15\n\z/, '... without context, as its gaps are clear');
 unlink '01_one/lab.patch';
 
 # ---- put in
@@ -89,6 +91,8 @@ ends(0, 'apply 01_first copy', qr/\A\z/, 'apply');
 is(contents('copy/01_one/01_one.cu'), join('', @lines[ 0 .. 3 ], "line five\n", @lines[ 5 .. 13, 15 .. 19 ]), 'both hunks are in the copy');
 ends(0, 'apply bugs/90_choice copy', qr/\A\z/, 'apply to another file of the chapter than its .cu');
 is(contents('copy/beyond/90_two/choice.h'), "one\n2\nthree\n", 'and that is in the copy');
+store('01_one/bugs/two.patch', "# verdict: X\n@@ -4,0 +5 @@\n+new\n");
+ends(1, 'apply 01_two .', qr/hunk at line 4 stand in no place of 01_one.01_one.cu\n\z/, 'a hunk that names no line');
 store('01_one/bugs/two.patch', "# verdict: X\n" . contents('01_one/bugs/first.patch') =~ s/^#.*\n//mgr =~ s/^-line 15/-line 15 or so/mr);
 ends(1, 'apply 01_two .', qr/hunk at line 14 stand in no place of 01_one.01_one.cu\n\z/, 'a hunk that does not apply');
 is(contents('01_one/01_one.cu'), join('', @lines), 'nothing of that patch is in the file');
