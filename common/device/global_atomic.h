@@ -1,4 +1,4 @@
-/* global_atomic.h - words of global memory by which CTAs communicate: flags, counters, locks, sums. Scope .gpu.
+/* global_atomic.h - words of global memory by which CTAs communicate: flags and counters. Scope .gpu.
  * PTX 9.7.13.5 (atom), 9.7.9.8 (ld), 9.7.9.11 (st), 9.7.13.4 (fence); what they order is chapter 8 of the manual.
  *
  * `order` is one of
@@ -26,12 +26,6 @@
     global_store_##order(p, value)
 #define global_add(order, p, value) /* adds to the int at p, whose value before it returns */ \
     global_add_##order(p, value)
-#define global_max(order, p, value) /* the larger int to p; returns the value before */ global_max_##order(p, value)
-#define global_exchange(order, p, value) /* an int to p; returns the value before */ global_exchange_##order(p, value)
-#define global_cas(order, p, expected, value) /* `value` to p if there is `expected`; returns the int before */ \
-    global_cas_##order(p, expected, value)
-#define global_add_float(order, p, value) /* adds to the float at p, whose value before it returns */ \
-    global_add_float_##order(p, value)
 
 #define GLOBAL_LOAD(order)                                    \
     DEVICE int global_load_##order(const int *p) {            \
@@ -47,49 +41,29 @@
         asm volatile("st." #order ".gpu.global.s32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(value) \
                      : "memory");                                                                            \
     }
-#define GLOBAL_CHANGE(order, name, instruction, type, constraint)               \
-    DEVICE type global_##name##_##order(type *p, type value) {                  \
-        type before;                                                            \
-        asm volatile("atom." #order ".gpu.global." instruction " %0, [%1], %2;" \
-                     : "=" constraint(before)                                   \
-                     : "l"(__cvta_generic_to_global(p)), constraint(value)      \
-                     : "memory");                                               \
-        return before;                                                          \
-    }
-#define GLOBAL_CHANGES(order)                                                      \
-    GLOBAL_CHANGE(order, add, "add.s32", int, "r")                                 \
-    GLOBAL_CHANGE(order, max, "max.s32", int, "r")                                 \
-    GLOBAL_CHANGE(order, exchange, "exch.b32", int, "r")                           \
-    GLOBAL_CHANGE(order, add_float, "add.f32", float, "f")                         \
-    DEVICE int global_cas_##order(int *p, int expected, int value) {               \
-        int before;                                                                \
-        asm volatile("atom." #order ".gpu.global.cas.b32 %0, [%1], %2, %3;"        \
-                     : "=r"(before)                                                \
-                     : "l"(__cvta_generic_to_global(p)), "r"(expected), "r"(value) \
-                     : "memory");                                                  \
-        return before;                                                             \
+#define GLOBAL_ADD(order)                                               \
+    DEVICE int global_add_##order(int *p, int value) {                  \
+        int before;                                                     \
+        asm volatile("atom." #order ".gpu.global.add.s32 %0, [%1], %2;" \
+                     : "=r"(before)                                     \
+                     : "l"(__cvta_generic_to_global(p)), "r"(value)     \
+                     : "memory");                                       \
+        return before;                                                  \
     }
 GLOBAL_LOAD(relaxed)
 GLOBAL_LOAD(acquire)
 GLOBAL_STORE(relaxed)
 GLOBAL_STORE(release)
-GLOBAL_CHANGES(relaxed)
-GLOBAL_CHANGES(acquire)
-GLOBAL_CHANGES(release)
-GLOBAL_CHANGES(acq_rel)
+GLOBAL_ADD(relaxed)
+GLOBAL_ADD(acquire)
+GLOBAL_ADD(release)
+GLOBAL_ADD(acq_rel)
 
 #elif defined(GEMM_MODEL)
 
-#define MODEL_GLOBAL(op, order, p, value, expected) \
-    ((int)model_atomic(op, p, (uint32_t)(value), (uint32_t)(expected), MODEL_##order, HERE))
 #define global_load(order, p) ((int)model_load(p, MODEL_##order, HERE))
 #define global_store(order, p, value) model_store(p, (uint32_t)(value), MODEL_##order, HERE)
-#define global_add(order, p, value) MODEL_GLOBAL(MODEL_ADD, order, p, value, 0)
-#define global_max(order, p, value) MODEL_GLOBAL(MODEL_MAX, order, p, value, 0)
-#define global_exchange(order, p, value) MODEL_GLOBAL(MODEL_EXCHANGE, order, p, value, 0)
-#define global_cas(order, p, expected, value) MODEL_GLOBAL(MODEL_CAS, order, p, value, expected)
-#define global_add_float(order, p, value) \
-    model_float(model_atomic(MODEL_ADD_FLOAT, p, model_bits(value), 0, MODEL_##order, HERE))
+#define global_add(order, p, value) ((int)model_atomic(MODEL_ADD, p, (uint32_t)(value), 0, MODEL_##order, HERE))
 
 #endif
 #endif

@@ -11,12 +11,6 @@
 
 #include "cuda_c.h"
 
-/* Offset of byte a in a tile with the 128-byte swizzle, whose pattern has 1024 bytes: bits 4-6 ^= bits 7-9. */
-HOST_DEVICE uint32_t swizzle_128b(uint32_t a) { return a ^ ((a >> 7 & 7) << 4); }
-
-/* Offset of byte a in a tile with the 64-byte swizzle, whose pattern has 512 bytes: bits 4-5 ^= bits 7-8. */
-HOST_DEVICE uint32_t swizzle_64b(uint32_t a) { return a ^ ((a >> 7 & 3) << 4); }
-
 /* Offset of byte a in a tile with the 32-byte swizzle, whose pattern has 256 bytes: bit 4 ^= bit 7. */
 HOST_DEVICE uint32_t swizzle_32b(uint32_t a) { return a ^ ((a >> 7 & 1) << 4); }
 

@@ -27,19 +27,16 @@ HOST_DEVICE int conform_hash(uint32_t i, int range) {
 }
 
 /* Types of element, in the order of the model's MatrixType. */
-enum { CONFORM_BF16, CONFORM_F16, CONFORM_E4M3, CONFORM_E5M2, CONFORM_TF32 };
+enum { CONFORM_BF16, CONFORM_F16, CONFORM_E4M3 };
 
-HOST_DEVICE int conform_element_bytes(int type) {
-    return type == CONFORM_TF32 ? 4 : type == CONFORM_E4M3 || type == CONFORM_E5M2 ? 1 : 2;
-}
+HOST_DEVICE int conform_element_bytes(int type) { return type == CONFORM_E4M3 ? 1 : 2; }
 
 /* The bits of an integer that the type holds exactly, from -256 to 256 at most. */
 HOST_DEVICE uint32_t conform_element(int type, int value) {
     uint32_t magnitude = (uint32_t)(value < 0 ? -value : value), exponent = 0;
-    int fraction = type == CONFORM_BF16 ? 7 : type == CONFORM_F16 ? 10 : type == CONFORM_E4M3 ? 3 : 2;
-    uint32_t bias = type == CONFORM_E4M3 ? 7 : type == CONFORM_F16 || type == CONFORM_E5M2 ? 15 : 127;
+    int fraction = type == CONFORM_BF16 ? 7 : type == CONFORM_F16 ? 10 : 3;
+    uint32_t bias = type == CONFORM_BF16 ? 127 : type == CONFORM_F16 ? 15 : 7;
     uint32_t sign = (uint32_t)(value < 0) << (8 * conform_element_bytes(type) - 1);
-    fraction = type == CONFORM_TF32 ? 23 : fraction;
     while (magnitude >> exponent > 1) {
         exponent++;
     }
@@ -49,10 +46,10 @@ HOST_DEVICE uint32_t conform_element(int type, int value) {
 
 HOST_DEVICE bf16 conform_bf16(int value) { return (bf16)conform_element(CONFORM_BF16, value); }
 
-/* Four bytes of small integers that look random; low_bits: also in the 13 bits that a tf32 does not have. */
-HOST_DEVICE uint32_t conform_elements(int type, uint32_t number, int low_bits) {
+/* Four bytes of small integers that look random. */
+HOST_DEVICE uint32_t conform_elements(int type, uint32_t number) {
     int bytes = conform_element_bytes(type);
-    uint32_t word = low_bits ? (uint32_t)conform_hash(number + 31337, 8192) : 0;
+    uint32_t word = 0;
     for (int i = 0; i < 4 / bytes; i++) {
         word |= conform_element(type, conform_hash(number + (uint32_t)i, 7) - 3) << (8 * bytes * i);
     }
@@ -305,13 +302,12 @@ static const TmaCase tensor_cases[] = {
  *   WGMMA_PROBE: each bf16 of the probed region, or each element of the A registers, is its own number; the other
  *   operand is the identity, so that D shows where each element was read. Numbers above 256 are not exact in bf16: the
  *   product is made twice, with the low and the high byte of the number, and the result is low + 256 * high.
- *   WGMMA_ELEMENTS + type: small integers of that type, word by word conform_elements(), with low_bits after all types.
+ *   WGMMA_ELEMENTS + type: small integers of that type, word by word conform_elements().
  *   The result is all of D if n is 8, otherwise of each thread the sum of (2v + 1) d[v].
  * Words are in register order: thread t of the warpgroup, then d[0 .. n / 2 - 1]. */
 enum {
     WGMMA_PROBE,
     WGMMA_ELEMENTS,
-    WGMMA_LOW_BITS = WGMMA_ELEMENTS + CONFORM_TF32 + 1, /* of tf32 */
 };
 
 enum {
@@ -408,9 +404,7 @@ static const WgmmaCase wgmma_cases[] = {
     KIND(ss_trans_a, BF16, 0, 1, 0, SOME, __VA_ARGS__) KIND(ss_trans_b, BF16, 0, 0, 1, SOME, __VA_ARGS__)   \
     KIND(ss_trans_ab, BF16, 0, 1, 1, SOME, __VA_ARGS__) KIND(rs_trans_b, BF16, 1, 0, 1, SOME, __VA_ARGS__)  \
     KIND(ss_f16, F16, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_f16, F16, 1, 0, 0, SOME, __VA_ARGS__)             \
-    KIND(ss_e4m3, E4M3, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_e4m3, E4M3, 1, 0, 0, SOME, __VA_ARGS__)         \
-    KIND(ss_e5m2, E5M2, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_e5m2, E5M2, 1, 0, 0, SOME, __VA_ARGS__)         \
-    KIND(ss_tf32, TF32, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_tf32, TF32, 1, 0, 0, SOME, __VA_ARGS__)
+    KIND(ss_e4m3, E4M3, 0, 0, 0, SOME, __VA_ARGS__) KIND(rs_e4m3, E4M3, 1, 0, 0, SOME, __VA_ARGS__)
 #define WGMMA_ALL_WIDTHS(X, ...) \
     X(8, __VA_ARGS__) X(16, __VA_ARGS__) X(24, __VA_ARGS__) X(32, __VA_ARGS__) X(40, __VA_ARGS__) \
     X(48, __VA_ARGS__) X(56, __VA_ARGS__) X(64, __VA_ARGS__) X(72, __VA_ARGS__) X(80, __VA_ARGS__) \
@@ -432,14 +426,11 @@ static const WgmmaCase wgmma_cases[] = {
      {WGMMA_B, (b_mn) ? 8192 : 16, 1024, 0, 1, b_mn}, 4, (a_mn) ? 2048 : 32, (b_mn) ? 2048 : 32}
 #define PRODUCT_ROW(n, kind, type, registers, a_mn, b_mn) \
     PRODUCT(#kind "_n" #n, WGMMA_ELEMENTS + CONFORM_##type, n, registers, a_mn, b_mn),
-static const WgmmaCase product_cases[] = {
-    WGMMA_PRODUCTS(PRODUCT_ROW) PRODUCT("ss_tf32_n8_low_bits", WGMMA_LOW_BITS, 8, 0, 0, 0)};
+static const WgmmaCase product_cases[] = {WGMMA_PRODUCTS(PRODUCT_ROW)};
 /* clang-format on */
 
 /* Of `data`. */
-HOST_DEVICE int wgmma_type(int data) {
-    return data == WGMMA_LOW_BITS ? CONFORM_TF32 : data >= WGMMA_ELEMENTS ? data - WGMMA_ELEMENTS : CONFORM_BF16;
-}
+HOST_DEVICE int wgmma_type(int data) { return data >= WGMMA_ELEMENTS ? data - WGMMA_ELEMENTS : CONFORM_BF16; }
 
 /* Is the result a sum of each thread? */
 HOST_DEVICE int wgmma_tells_sums(const WgmmaCase *c) { return c->data >= WGMMA_ELEMENTS && c->n != 8; }
@@ -450,7 +441,7 @@ HOST_DEVICE bf16 wgmma_number(int number, int pass) { return conform_bf16(pass =
 /* 16-bit word i of shared memory; pass 0, or 0 and 1 for a probe. */
 HOST_DEVICE bf16 wgmma_shared_word(int data, int pass, int i) {
     if (data >= WGMMA_ELEMENTS) {
-        uint32_t word = conform_elements(wgmma_type(data), (uint32_t)(i / 2 * 4), data == WGMMA_LOW_BITS);
+        uint32_t word = conform_elements(wgmma_type(data), (uint32_t)(i / 2 * 4));
         return (bf16)(word >> (i % 2 * 16));
     }
     if (i < WGMMA_PROBED / 2) {
@@ -463,7 +454,7 @@ HOST_DEVICE bf16 wgmma_shared_word(int data, int pass, int i) {
 /* Thread t's register a[r]. */
 HOST_DEVICE uint32_t wgmma_a_register(int data, int pass, int t, int r) {
     if (data >= WGMMA_ELEMENTS) {
-        return conform_elements(wgmma_type(data), (uint32_t)(t * 16 + r * 4) + 99991, 0);
+        return conform_elements(wgmma_type(data), (uint32_t)(t * 16 + r * 4) + 99991);
     }
     int i = t * 8 + r * 2;
     return wgmma_number(i, pass) | (uint32_t)wgmma_number(i + 1, pass) << 16;
@@ -644,7 +635,7 @@ static const SetmaxnregCase setmaxnreg_cases[] = {SETMAXNREG_CASES(SETMAXNREG_RO
  * type, 64 x 8, added to accumulators; its result is the bits of each one's first INEXACT_ROWS rows, low half first.
  * Operands are by a formula: exponents of a product's elements spread over more and more numbers; its accumulators are
  * fp32 of all sizes, then such as have few bits, then zeros. */
-#define ROUNDING_CASES(X) X(e4m3, ss_e4m3) X(bf16, ss) X(f16, ss_f16) X(tf32, ss_tf32) X(e5m2, ss_e5m2)
+#define ROUNDING_CASES(X) X(e4m3, ss_e4m3) X(bf16, ss) X(f16, ss_f16)
 
 typedef struct {
     const char *name;
@@ -656,12 +647,10 @@ enum {
     INEXACT_ROWS = 2 /* of a result are recorded */
 };
 
-/* Bits of the fraction, bias and largest exponent; the sign's bit, of a tf32 without the
- * 13 lower ones. */
+/* Bits of the fraction, bias and largest exponent; the sign's bit. */
 static const struct {
     int bytes, fraction, bias, largest, sign;
-} inexact_types[] = {
-    {1, 3, 7, 15, 7}, {2, 7, 127, 254, 15}, {2, 10, 15, 30, 15}, {4, 10, 127, 254, 18}, {1, 2, 15, 30, 7}};
+} inexact_types[] = {{1, 3, 7, 15, 7}, {2, 7, 127, 254, 15}, {2, 10, 15, 30, 15}};
 
 typedef struct {
     uint8_t a[64 * 32], b[INEXACT_COLUMNS * 32]; /* rows of 32 bytes */
@@ -686,7 +675,7 @@ static inline uint32_t inexact_element(uint64_t *state, int type, int spread) {
     bits = type == 0 && exponent == 15 && bits == 7 ? 6 : bits; /* e4m3's NaN */
     bits |= (uint32_t)exponent << fraction;
     bits = inexact_random(state) % 16 == 0 ? 0 : bits;
-    return (bits | sign) << (type == 3 ? 13 : 0);
+    return bits | sign;
 }
 
 static inline float inexact_accumulator(uint64_t *state, int group) {

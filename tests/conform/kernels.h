@@ -441,8 +441,7 @@ typedef struct {
 
 DEVICE void load_rows(uint8_t *tile, const uint8_t *from, int rows) {
     for (int i = (int)threadIdx.x; i < rows * 2; i += 128) {
-        *(uint4 *)(void *)(tile + swizzle_128b((uint32_t)(i / 2 * 128 + i % 2 * 16))) =
-            *(const uint4 *)(const void *)(from + i * 16);
+        *(uint4 *)(void *)(tile + 2 * swizzled_index(i / 2, i % 2)) = *(const uint4 *)(const void *)(from + i * 16);
     }
 }
 

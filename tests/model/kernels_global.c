@@ -157,10 +157,10 @@ DEVICE int flags(Shared *s, const Params *p, int block, int thread) {
         } else {
             while (chain && global_load(relaxed, flag) < wanted) { /* no acquire of what came between */
             }
-            for (int i = 0; i < most &&
-                            (by_cas ? global_cas(acquire, &p->word[other], 1, 1) : global_load(acquire, flag)) < wanted;
-                 i++) {
+            for (int i = 0;
+                 i < most && (by_cas ? atomicCAS(&p->word[other], 1, 1) : global_load(acquire, flag)) < wanted; i++) {
             }
+            ADDS(FLAGS_TWICE_BY_CAS, __threadfence());
         }
     }
     __syncthreads();
@@ -217,12 +217,12 @@ DEVICE int values(Shared *s, const Params *p, int block, int thread) {
     if (thread != 0) {
         return 1;
     }
-    int right = global_max(relaxed, word, -3) == 0 && global_max(acq_rel, word, 7) == 0 && *word == 7;
-    right &= global_exchange(acq_rel, word, -5) == 7 && global_max(relaxed, word, -6) == -5;
-    right &= global_cas(release, word, 4, 9) == -5 && global_cas(acquire, word, -5, 9) == -5 && *word == 9;
+    int right = atomicMax(word, -3) == 0 && atomicMax(word, 7) == 0 && *word == 7;
+    right &= atomicExch(word, -5) == 7 && atomicMax(word, -6) == -5;
+    right &= atomicCAS(word, 4, 9) == -5 && atomicCAS(word, -5, 9) == -5 && *word == 9;
     right &= atomicMax((unsigned *)word, 0x80000000u) == 9 && atomicExch(word, 3) == (int)0x80000000u;
     right &= atomicCAS(word, 3, 1) == 3 && atomicAdd((unsigned *)word, 5u) == 1 && global_add(acquire, word, -6) == 6;
-    right &= global_add_float(relaxed, (float *)word + 1, 0.5f) == 0 && atomicAdd((float *)word + 1, 1.0f) == 0.5f;
+    right &= atomicAdd((float *)word + 1, 0.5f) == 0 && atomicAdd((float *)word + 1, 1.0f) == 0.5f;
     return right && *word == 0 && ((float *)word)[1] == 1.5f && atomicExch((float *)word + 1, 0.0f) == 1.5f;
 }
 

@@ -8,7 +8,6 @@
 #include "../../common/device/swizzle.h"
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
-#include "../conform/wgmma_types.h"
 
 #include "cases.h"
 
@@ -25,8 +24,6 @@ RIGHT_CASE(RS_BF16);
 RIGHT_CASE(RS_TRANS_B);
 RIGHT_CASE(SS_E4M3);
 RIGHT_CASE(RS_E4M3);
-RIGHT_CASE(SS_TF32);
-RIGHT_CASE(RS_TF32);
 RIGHT_CASE(MMA_BF16);
 RIGHT_CASE(MMA_BULK_ROWS); /* B comes row by row, by bulk copies, without a swizzle */
 
@@ -86,7 +83,7 @@ DEVICE const void *row_at(const uint8_t *tile, int row, int chunk) { return tile
 DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint64_t a, uint64_t b, int accumulate) {
     const int n = p->n;
     if (p->bug == TYPES_DIFFER && threadIdx.x / 32 == 2) {
-        wgmma_ss_e5m2(n, acc, a, b, accumulate);
+        wgmma_ss(n, acc, a, b, accumulate);
         return;
     }
     switch (p->kind) {
@@ -96,9 +93,7 @@ DEVICE void product(const Params *p, float *acc, const uint32_t *registers, uint
     case RS_BF16: wgmma_rs(n, acc, registers, b, accumulate); break;
     case RS_TRANS_B: wgmma_rs_trans_b(n, acc, registers, b, accumulate); break;
     case SS_E4M3: wgmma_ss_e4m3(n, acc, a, b, accumulate); break;
-    case RS_E4M3: wgmma_rs_e4m3(n, acc, registers, b, accumulate); break;
-    case SS_TF32: wgmma_ss_tf32(n, acc, a, b, accumulate); break;
-    default: wgmma_rs_tf32(n, acc, registers, b, accumulate); break;
+    default: wgmma_rs_e4m3(n, acc, registers, b, accumulate); break;
     }
 }
 
@@ -186,15 +181,7 @@ KERNEL_ENTRY(types_kernel, Params);
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-static MatrixType type_of(int kind) {
-    switch (kind) {
-    case SS_E4M3:
-    case RS_E4M3: return MATRIX_E4M3;
-    case SS_TF32:
-    case RS_TF32: return MATRIX_TF32;
-    default: return MATRIX_BF16;
-    }
-}
+static MatrixType type_of(int kind) { return kind == SS_E4M3 || kind == RS_E4M3 ? MATRIX_E4M3 : MATRIX_BF16; }
 
 /* The map of a matrix [rows][depth], or [depth][rows]. */
 static int make_map(TensorMap *map, const char *name, const void *base, const Params *p, int rows, int trans) {
@@ -207,7 +194,7 @@ static int make_map(TensorMap *map, const char *name, const void *base, const Pa
                 .stride = {(uint64_t)(inner * bytes)},
                 .box = {(uint32_t)(ROW_BYTES / (as_bf16 ? 2 : bytes)), (uint32_t)(trans ? p->k_tile : rows)},
                 .swizzle = SWIZZLE_128B};
-    t.type = type == MATRIX_BF16 || as_bf16 ? ELEMENT_BF16 : type == MATRIX_TF32 ? ELEMENT_FP32 : ELEMENT_FP8;
+    t.type = type == MATRIX_BF16 || as_bf16 ? ELEMENT_BF16 : ELEMENT_FP8;
     return tensor_map_nd(map, name, &t, NULL) != GEMM_OK;
 }
 

@@ -2,14 +2,14 @@
 #include "element.h"
 
 float matrix_element(MatrixType type, uint32_t bits) {
-    if (type == MATRIX_BF16 || type == MATRIX_TF32) {
-        return model_float(type == MATRIX_BF16 ? bits << 16 : bits & 0xffffe000u);
+    if (type == MATRIX_BF16) {
+        return model_float(bits << 16);
     }
     if (type == MATRIX_UE8M0) {
         return model_float(bits == 0xff ? 0x7fc00000 : bits != 0 ? bits << 23 : 0x400000);
     }
     /* Sign, exponent, fraction; a fraction without an exponent is subnormal. */
-    static const uint8_t fractions[MATRIX_TYPES] = {0, 10, 3, 2, 0, 1}, exponents[] = {0, 5, 4, 5, 0, 2};
+    static const uint8_t fractions[MATRIX_TYPES] = {0, 10, 3, 2, 1}, exponents[] = {0, 5, 4, 5, 2};
     const int fraction_bits = fractions[type], exponent_bits = exponents[type];
     uint32_t fraction = bits & ((1u << fraction_bits) - 1);
     uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1), largest = (1u << exponent_bits) - 1;

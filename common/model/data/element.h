@@ -6,25 +6,15 @@
 
 #include "../../device/tcgen05_kinds.h"
 
-/* tf32 is an fp32 of whose fraction the upper 10 bits count. A byte holds two E2M1, the first one in its low half.
- * UE8M0, a power of two, is a scale. */
-typedef enum {
-    MATRIX_BF16,
-    MATRIX_F16,
-    MATRIX_E4M3,
-    MATRIX_E5M2,
-    MATRIX_TF32,
-    MATRIX_E2M1,
-    MATRIX_UE8M0,
-    MATRIX_TYPES
-} MatrixType;
+/* A byte holds two E2M1, the first one in its low half. UE8M0, a power of two, is a scale. */
+typedef enum { MATRIX_BF16, MATRIX_F16, MATRIX_E4M3, MATRIX_E5M2, MATRIX_E2M1, MATRIX_UE8M0, MATRIX_TYPES } MatrixType;
 
-/* Every instruction takes 32 bytes of k: 16 elements of two bytes, 32 of one, 8 of tf32, 64 of e2m1. */
+/* Every instruction takes 32 bytes of k: 16 elements of two bytes, 32 of one, 64 of e2m1. */
 enum { MATRIX_K_BYTES = 32, MATRIX_MAX_K = 32 };
 
 /* Bits of an element where elements are packed. */
 static inline int matrix_bits(MatrixType type) {
-    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 8, 8, 32, 4, 8};
+    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 8, 8, 4, 8};
     return bits[type];
 }
 static inline int matrix_element_bytes(MatrixType type) { return (matrix_bits(type) + 7) / 8; }

@@ -173,9 +173,9 @@ int wgmma_operand_addresses(const WgmmaDescriptor *descriptor, int mn_major, int
 }
 
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate) {
-    switch (k) {
-    case MATRIX_K: multiply(d, a, b, WGMMA_M, n, MATRIX_K, accumulate); break;
-    case MATRIX_MAX_K: multiply(d, a, b, WGMMA_M, n, MATRIX_MAX_K, accumulate); break;
-    default: multiply(d, a, b, WGMMA_M, n, 8, accumulate); break;
+    if (k == MATRIX_K) {
+        multiply(d, a, b, WGMMA_M, n, MATRIX_K, accumulate);
+    } else {
+        multiply(d, a, b, WGMMA_M, n, MATRIX_MAX_K, accumulate);
     }
 }

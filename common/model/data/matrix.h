@@ -47,7 +47,7 @@ void matrix_mma(float *const d[WARP_SIZE], const uint32_t *const a[WARP_SIZE], c
  * register holds the same four bytes of its row. */
 void matrix_fragment(MatrixType type, float *out, int rows, const uint32_t *const a[WARP_SIZE]);
 
-/* ---- one warpgroup: wgmma m64nNk16, k32 and k8 ------------------------------------------------------------------- */
+/* ---- one warpgroup: wgmma m64nNk16 and k32 ----------------------------------------------------------------------- */
 
 /* A matrix descriptor's fields (wgmma.h shows the bits). Bytes, not the encoded units. */
 typedef struct {
@@ -83,7 +83,7 @@ void wgmma_operand_load_of(MatrixType type, float *out, const uint8_t *shared, u
                            const uint32_t *address, int mn_major, int rows);
 
 /* d[64][n] = a * b, or += if accumulate; a[k][64] and b[k][n] as the loads above give them. n: 8..256, multiple of 8;
- * k: 8, 16, 32. */
+ * k: 16, 32. */
 void wgmma_multiply(float *d, const float *a, const float *b, int n, int k, int accumulate);
 
 /* Element of D that thread t (0..127) of the warpgroup holds in d[v], v = 0 .. n / 2 - 1. */

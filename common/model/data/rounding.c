@@ -13,8 +13,7 @@ enum {
 
 /* Of a number of the type, which has a smallest one: below it numbers are subnormal. */
 static int exponent_of(MatrixType type, float x) {
-    static const int smallest[] = {
-        [MATRIX_BF16] = -126, [MATRIX_F16] = -14, [MATRIX_E4M3] = -6, [MATRIX_E5M2] = -14, [MATRIX_TF32] = -126};
+    static const int smallest[] = {[MATRIX_BF16] = -126, [MATRIX_F16] = -14, [MATRIX_E4M3] = -6};
     uint32_t bits = model_bits(x);
     int exponent = (int)(bits >> 23 & 0xff) - 127;
     return bits << 1 == 0 ? NO_EXPONENT : exponent < smallest[type] ? smallest[type] : exponent;
@@ -41,11 +40,11 @@ static int larger(int x, int y) { return x > y ? x : y; }
 /* COLUMNS sums of one row. a, b: of the first k; the next lie WGMMA_M and n further. */
 static void sums(MatrixType type, float *d, const float *a, const int *exponent_a, const float *b,
                  const int *exponent_b, int n) {
-    const int fp8 = type == MATRIX_E4M3 || type == MATRIX_E5M2, depth = matrix_k(type);
+    const int fp8 = type == MATRIX_E4M3, depth = matrix_k(type);
     int largest[COLUMNS];
     double unit[COLUMNS], sum[COLUMNS];
     for (int j = 0; j < COLUMNS; j++) {
-        largest[j] = exponent_of(MATRIX_TF32, d[j]);
+        largest[j] = exponent_of(MATRIX_BF16, d[j]); /* whose exponents are those of fp32 */
     }
     for (int k = 0; k < depth; k++) {
         for (int j = 0; j < COLUMNS; j++) {
@@ -81,7 +80,7 @@ void rounding_multiply(MatrixType type, float *d, const float *a, const float *b
     }
     for (int i = 0; i < WGMMA_M * n; i++) {
         d[i] = accumulate ? d[i] : 0;
-        largest = larger(largest, exponent_of(MATRIX_TF32, d[i]));
+        largest = larger(largest, exponent_of(MATRIX_BF16, d[i]));
     }
     if (largest >= NOT_FINITE) {
         wgmma_multiply(d, a, b, n, depth, 1);

@@ -5,9 +5,9 @@
  * a fixed number of bits below the largest exponent among them, where a product's exponent is the sum of its factors'.
  * Each product is cut off at the unit, and then the sum at the bits of a result.
  *
- *     type             bits below the largest exponent   bits of a result's fraction
- *     e4m3, e5m2       13                                13
- *     bf16, f16, tf32  25                                23, as an fp32 has
+ *     type       bits below the largest exponent   bits of a result's fraction
+ *     e4m3       13                                13
+ *     bf16, f16  25                                23, as an fp32 has
  *
  * Of the accumulators of fp8, 10 bits of fp32 are therefore always 0. */
 #ifndef ROUNDING_H
