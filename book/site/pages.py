@@ -4,7 +4,7 @@ A page X/README.md becomes X/index.html, X/Y.zh.md becomes X/Y.html in zh, and b
 both languages of a page have one name. Links become those of the HTML pages. What else a page links to is shown by a
 page in English: a directory by its README or a list of its files, or the file itself. A picture is copied. A line
 <!-- step: NAME --> becomes the viewer's place if build's OUT/steps/NAME.js exists. A chapter's page offers what
-`make one` has written of it, below build/one. A link that leads nowhere is a warning, and so an error of the build.
+`make one` has written of it, below build/one. check_texts knows links that lead nowhere.
 """
 import glob
 import html
@@ -16,7 +16,6 @@ from os.path import basename, dirname, exists, isdir, join, normpath, relpath
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
-from sphinx.util import logging
 
 MOST_ROWS = 200  # of a table's file
 FRONT = "Asynchronous programming on Hopper"
@@ -129,7 +128,7 @@ class Links(SphinxTransform):
         for node in self.document.findall(nodes.reference):
             target, mark, anchor = node.get("refuri", "#").partition("#")
             if target and not re.match(r"[a-z]+:", target):
-                node["refuri"] = relpath(self.place(node, path, target), here) + mark + anchor
+                node["refuri"] = relpath(self.place(path, target), here) + mark + anchor
         for node in self.document.findall(nodes.image):
             picture = normpath(join(dirname(path), node["uri"]))
             os.makedirs(dirname(f"{self.app.srcdir}/{picture}"), exist_ok=True)
@@ -145,14 +144,12 @@ class Links(SphinxTransform):
                 if parent[i].astext() == "\n" and all(re.match(CHINESE, letter) for letter in around):
                     del parent[i]
 
-    def place(self, node, path, target):
+    def place(self, path, target):
         """What shows a link's target, from the top of the site."""
         to = normpath(join(dirname(path), target))
         if isdir(to) and join(to, "README.md") in FILES:
             to = normpath(join(to, "README.md"))
-        if to not in FILES and not any(file.startswith(f"{to}/") for file in FILES):
-            logging.getLogger(__name__).warning("(%s): there is no such file", target, location=node)
-        elif to.endswith(".md"):
+        if to.endswith(".md"):
             return "/".join(page_of(to)) + ".html"
         elif to.endswith((".svg", ".png")):
             self.app.wanted[to] = f"en/{to}"

@@ -52,7 +52,6 @@ static void print_bench_usage(void) {
            "  --rounds R       samples of each row (default %d)\n"
            "  --pause MS       before each sample (default %d)\n"
            "  --csv FILE       append the rows there (default: tests/bench/results/<gpu>_<date>_<plan>.csv)\n"
-           "  --list           say what would run\n"
            "  --help           this text\n"
            "COMMIT in the environment names the commit in the CSV.\n",
            DEFAULT_ROUNDS, PAUSE_MS);
@@ -115,32 +114,13 @@ static int print_failures(const Session *session) {
     return failures > 0;
 }
 
-static void print_list(const Session *session) {
-    for (int g = 0; g < session->groups; g++) {
-        const Group *group = &session->group[g];
-        char shape[48];
-        printf("%s, %s:", session->row[group->row[0]].group, shape_text(&group->shape, shape));
-        for (int place = 0; place < group->rows; place++) {
-            const Row *row = &session->row[group->row[place]];
-            int built = row->what == RUN_CUBLAS || row->what == RUN_CUBLASLT || row->chapter;
-            printf("%s %s%s", place ? "," : "", row->label, built ? "" : " (not built)");
-        }
-        putchar('\n');
-    }
-}
-
 /* Returns 1; 0 and one line on stderr if something is not accepted; -1 for --help. */
 static int parse_arguments(int argc, char *argv[], Session *session) {
     static const struct option long_options[] = {
-        {"only", required_argument, NULL, 'o'},
-        {"kernels", required_argument, NULL, 'k'},
-        {"shapes", required_argument, NULL, 's'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"pause", required_argument, NULL, 'w'},
-        {"csv", required_argument, NULL, 'c'},
-        {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"only", required_argument, NULL, 'o'},   {"kernels", required_argument, NULL, 'k'},
+        {"shapes", required_argument, NULL, 's'}, {"rounds", required_argument, NULL, 'r'},
+        {"pause", required_argument, NULL, 'w'},  {"csv", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     char message[OPTIONS_MESSAGE_SIZE] = "";
     uint64_t rounds = DEFAULT_ROUNDS, pause_ms = PAUSE_MS;
@@ -154,7 +134,6 @@ static int parse_arguments(int argc, char *argv[], Session *session) {
         case 'r': parse_number("--rounds", optarg, 1, MAX_ROUNDS, &rounds, message); break;
         case 'w': parse_number("--pause", optarg, 0, 10000, &pause_ms, message); break;
         case 'c': session->csv = optarg; break;
-        case 'l': session->is_list = 1; break;
         case 'h': return -1;
         default:
             snprintf(message, sizeof message, "%.60s: %s", argv[optind - 1],
@@ -190,10 +169,6 @@ int main(int argc, char *argv[]) {
     }
     if (!go || !plan_read(session)) {
         return GEMM_USAGE;
-    }
-    if (session->is_list) {
-        print_list(session);
-        return GEMM_OK;
     }
     int status = run_children(session);
     if (!session->started) {

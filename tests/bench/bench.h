@@ -66,7 +66,7 @@ typedef struct {
     const char *kernels; /* labels, separated by commas */
     const char *shapes;  /* instead of the rows' own */
     const char *csv, *commit;
-    int rounds, pause_ms, is_list;
+    int rounds, pause_ms;
     char date[16], gpu[96], versions[128], chosen_csv[256];
 
     Row row[MAX_ROWS];

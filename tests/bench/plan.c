@@ -233,7 +233,7 @@ static int filter(Session *session) {
                 found |= strcmp(which == 0 ? session->row[i].group : session->row[i].label, word) == 0;
             }
             if (!found) {
-                fprintf(stderr, "bench: %s: \"%.60s\" is not in the plan; --list shows what is\n", option[which], word);
+                fprintf(stderr, "bench: %s: \"%.60s\" is not in the plan\n", option[which], word);
                 return 0;
             }
         }
