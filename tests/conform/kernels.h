@@ -664,9 +664,9 @@ static int run_encode(const Machine *m, const EncodeCase *c, Outcome *o) {
     return 0;
 }
 
-/* Of a range, rank 0, the size is its bytes and the coordinate where it begins. `type` says what the words are. */
-static int run_boxes(const Machine *m, const TmaCase *c, int type, int words, Outcome *o) {
-    CopyParams p = {.op = c->op, .type = type, .rank = c->rank, .copies = c->copies, .bytes = (int)c->size[0]};
+/* Of a range, rank 0, the size is its bytes and the coordinate where it begins. */
+static int run_boxes(const Machine *m, const TmaCase *c, int words, Outcome *o) {
+    CopyParams p = {.op = c->op, .type = c->type, .rank = c->rank, .copies = c->copies, .bytes = (int)c->size[0]};
     memcpy(p.copy, c->copy, sizeof p.copy);
     p.global = (bf16 *)(void *)((uint8_t *)m->global + c->copy[0].coord[0]);
     int refused = c->rank > 0 ? machine_encode(&p.map, c->type, c->rank, m->global + TMA_GUARD, c->size, c->stride,
@@ -689,12 +689,10 @@ static int run_boxes(const Machine *m, const TmaCase *c, int type, int words, Ou
                 : run_kernel(KERNEL(store_case), 1, 128, 0, (int)sizeof(CopyShared), &p, m->global, o);
 }
 
-static int run_bulk(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, c->type, BULK_WORDS, o); }
-static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) {
-    return run_boxes(m, c, 9, tma_global_words(c), o);
-}
+static int run_bulk(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, BULK_WORDS, o); }
+static int run_tma(const Machine *m, const TmaCase *c, Outcome *o) { return run_boxes(m, c, tma_global_words(c), o); }
 static int run_tensor(const Machine *m, const TmaCase *c, Outcome *o) {
-    return run_boxes(m, c, c->type, tma_global_words(c) + 16, o);
+    return run_boxes(m, c, tma_global_words(c) + 16, o);
 }
 
 static int run_wgmma(const Machine *m, const WgmmaCase *c, Outcome *o) {

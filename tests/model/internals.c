@@ -164,7 +164,7 @@ static const char *const said[][2] = {
     {"right LARGE_ARRAY", "kernels_plain.c:|large(|64 KB"},
     {"right MISALIGNED_VECTOR", "MISALIGNED_VECTOR:|16 bytes at byte 4 of counter"},
     {"peer LOAD_NO_END_SYNC", "ld.shared::cluster into CTA 1, all of whose threads have returned"},
-    {"tensor BOX_RANK", "TMA load with 2 coordinates; the tensor map has 5 dimensions"},
+    {"tensor BOX_RANK", "TMA load with 5 coordinates; the tensor map has 2 dimensions"},
     {"plain SPIN_GLOBAL", "ordinary load of the same 4 bytes|*(volatile int *)p->counter == 0"},
     {"devices NO_WAIT", "the launch on device 0 has ended|by CTA 0 of device 1 warp 0 lane 0|memory   C of device 0, "
                         "byte 4096: C(32,0)|no thread of that launch has read it by an acquire"},

@@ -16,7 +16,6 @@ enum { CTAS = 2, THREADS = 64, ROUNDS = 4, BYTES = THREADS * 16, ROW = BYTES / C
 typedef struct {
     uint4 v[THREADS];
     uint32_t u32[THREADS];
-    float f32[THREADS];
     MBarrier full, empty;
 } Shared;
 
@@ -38,7 +37,6 @@ DEVICE void lap(void) {
     cluster_wait();
 }
 
-RIGHT_IN(load_all, RIGHT_LOADS);
 WRONG_IN(load_all, LOAD_BEFORE_START, CLUSTER_START);
 WRONG_IN(load_all, LOAD_NO_END_SYNC, CLUSTER_EXIT);
 WRONG_IN(load_all, LOAD_RANK, CLUSTER_RANK);
@@ -48,20 +46,18 @@ WRONG_IN(load_all, LOAD_MISALIGNED, ALIGNMENT);
 DEVICE void load_all(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug;
     int peer = bug == LOAD_RANK ? CTAS : 1 - rank, n = number(rank, thread), other = THREADS - 1 - thread;
-    s->u32[thread] = (uint32_t)(4 * n);
-    s->f32[thread] = (float)n;
+    s->u32[thread] = (uint32_t)n;
     if (bug == LOAD_BEFORE_START) {
         __syncthreads();
     } else {
         cluster_sync();
     }
     const uint32_t *u32 = &s->u32[bug == LOAD_OUTSIDE ? other + 4096 : other];
-    int sum = (int)cluster_load_u32(bug == LOAD_MISALIGNED ? (const char *)u32 + 2 : (const char *)u32, peer);
-    p->out[rank * THREADS + thread] = sum + (int)cluster_load_f32(&s->f32[other], peer);
+    p->out[rank * THREADS + thread] =
+        (int)cluster_load_u32(bug == LOAD_MISALIGNED ? (const char *)u32 + 2 : (const char *)u32, peer);
     LEAVES_OUT(LOAD_NO_END_SYNC, cluster_sync());
 }
 
-RIGHT_IN(store_all, RIGHT_STORES);
 RIGHT_IN(store_all, RIGHT_RELAXED);        /* nothing to publish yet, only that both have started */
 WRONG_IN(store_all, STORE_BOTH, RACE_WAW); /* both CTAs write the same place */
 
@@ -69,12 +65,10 @@ DEVICE void store_all(Shared *s, const Params *p, int rank, int thread) {
     const int bug = p->bug;
     int n = number(rank, thread), to = THREADS - 1 - thread;
     bug == RIGHT_RELAXED ? lap() : cluster_sync();
-    cluster_store_u32(&s->u32[to], 1 - rank, (uint32_t)n);
+    cluster_store_u32(&s->u32[to], 1 - rank, (uint32_t)(5 * n));
     ADDS(STORE_BOTH, cluster_store_u32(&s->u32[to], rank, (uint32_t)n));
-    cluster_store_v4(&s->v[to], 1 - rank, make_uint4((uint32_t)n, (uint32_t)n, (uint32_t)n, (uint32_t)n));
     cluster_sync();
-    uint4 v = s->v[thread];
-    p->out[rank * THREADS + thread] = (int)(v.x + v.y + v.z + v.w + s->u32[thread]);
+    p->out[rank * THREADS + thread] = (int)s->u32[thread];
 }
 
 RIGHT_IN(hand_on, RIGHT_MBARRIER); /* ordinary stores, announced by an arrival at the peer's barrier */

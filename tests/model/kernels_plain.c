@@ -208,7 +208,6 @@ DEVICE int global(Shared *s, const Params *p, int id) {
     return 1;
 }
 
-RIGHT_IN(registers, RIGHT_REGISTERS);
 RIGHT_IN(registers, RIGHT_REGISTERS_OF_TWO); /* CTAs on an SM, which leave a thread 80 */
 WRONG_IN(registers, REGISTERS_SUM, SETMAXNREG);
 WRONG_IN(registers, REGISTERS_OF_TWO_SUM, SETMAXNREG);
@@ -236,22 +235,7 @@ DEVICE int registers(Shared *s, const Params *p, int id) {
             setmaxnreg_dec(40);
         }
         break;
-    case REGISTERS_DIFFER: setmaxnreg_dec(warp == 1 ? 48 : 40); break;
-    default:
-        if (wg == 0) {
-            setmaxnreg_dec(40);
-        } else {
-            setmaxnreg_inc(232);
-        }
-    }
-    return 1;
-}
-
-RIGHT_IN(early_return, RIGHT_EARLY_RETURN); /* the others synchronise without those who have returned */
-
-DEVICE int early_return(Shared *s, const Params *p, int id) {
-    if (threadIdx.x < 32) {
-        __syncthreads();
+    default: setmaxnreg_dec(warp == 1 ? 48 : 40); /* REGISTERS_DIFFER */
     }
     return 1;
 }
