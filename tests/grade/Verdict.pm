@@ -18,8 +18,9 @@ sub first_line {
     return $line // '';
 }
 
-# reported(LAUNCH): the first rule that was reported.
+# Of a launch: the first rule that was reported; did it come to an end?
 sub reported { return $_[0]{reports} ? $_[0]{reports}[0] : '' }
+sub ended { return $_[0]{outcome} =~ /^(?:right|wrong|reported)$/ }
 
 # place(LAUNCH), what_of(LAUNCH): where it was, and what is wrong with it.
 sub place { return size_text($_[0]) . ", $_[0]{policy}" . ($_[0]{variant} ? ", $_[0]{variant}" : '') }
@@ -96,6 +97,21 @@ sub judge_exercise ($r, $s, $config, $p) {
     return;
 }
 
+# judge_rule(RESULT, SUBMISSION, RULE, CONFIG, LIST...): it is to be reported, first.
+sub judge_rule ($r, $s, $rule, $config, @lists) {
+    my @all = map { @$_ } @lists;
+    my $always = grep { my $list = $_; !grep { !ended($_) || reported($_) ne $rule } @$list } @lists;
+    my @other = grep { !ended($_) || (reported($_) ne '' && reported($_) ne $rule) } @all;
+    my $of = $config->{points}{right} + $config->{points}{rules} + $config->{points}{technique};
+    part($r, 'rules', "$rule is reported, at one size at least under every policy", $always > 0, $of / 2, 'at no size');
+    part($r, 'rules', 'and nothing else is reported before it', $always > 0 && !@other, $of / 2,
+        @other ? (reported($other[0]) || what_of($other[0])) . ' at ' . place($other[0]) : '');
+    found($r, $s, @other, @all);
+    my $right = grep { $_->{right} } @all;
+    push @{ $r->{advice} }, "C was right in $right of " . @all . ' launches: a test of numbers alone would have passed them';
+    return;
+}
+
 # launches_of(CONFIG, PATCH): the launches of its lines `# run:` and `# also:`, a list for each.
 sub launches_of ($config, $p) {
     return map {
@@ -153,7 +169,8 @@ sub gaps {
     return @open;
 }
 
-# judge(SUBMISSION, CONFIG, TASK): the result: parts, and of what was found the first. TASK: ex or bug => name, no_gpu.
+# judge(SUBMISSION, CONFIG, TASK): the result: parts, and of what was found the first. TASK: ex, bug or rule => name,
+# no_gpu.
 sub judge ($s, $config, $task) {
     my $r = { parts => [], advice => [], notes => [], rules => [], chapter => $s->{title}, file => $s->{file},
         gaps => [ gaps($s->{file}) ] };
@@ -169,15 +186,19 @@ sub judge ($s, $config, $task) {
         return finished($r);
     }
     part($r, 'builds', 'builds for the model', 1, $config->{points}{builds}, '');
-    my $gpu = !$task->{no_gpu} && Patches::from_make('NO_NVCC') eq ''
+    my $gpu = !$task->{no_gpu} && !defined $task->{rule} && Patches::from_make('NO_NVCC') eq ''
         ? in_background(sub { build_for_gpu($s, $config) }) : undef;
     my @kernels = choices($s, $config);
     my @lists = launches($s, $config);
     push @lists, map { launches_of($config, $_) } @patches;
     push @lists, variants($config, @kernels);
     judged($s, $config, map { @$_ } @lists);
-    judge_numbers($r, $s, $config, @lists);
-    defined $task->{ex} ? judge_exercise($r, $s, $config, $patches[0]) : judge_technique($r, $s, $config);
+    if (defined $task->{rule}) {
+        judge_rule($r, $s, $task->{rule}, $config, @lists);
+    } else {
+        judge_numbers($r, $s, $config, @lists);
+        defined $task->{ex} ? judge_exercise($r, $s, $config, $patches[0]) : judge_technique($r, $s, $config);
+    }
     judge_gpu($r, $s, $config, $gpu->()) if $gpu;
     return finished($r);
 }

@@ -6,13 +6,13 @@ GRADE := tests/grade/grade
 grade_needs = $(1:%=$(B)/patches/%) $(1:%=$(B)/patches/main_%.o) $(1:%=$(B)/patches/map_%.o) \
               $(if $(HAVE_NVCC),$(COMMON) $(1:%=$(B)/harness/main_%.o))
 
-##learn make check-07|grade my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise; BUG=name: is it fixed? SEED=n: repeat
+##learn make check-07|grade my/07_warp_specialized.cu, or FILE=path; EX=name: as that exercise; BUG=name: is it fixed? RULE=name: is it reported? SEED=n: repeat
 ##maintain make grade|grade a class: ARGS=DIRECTORY, which has STUDENT/NN_name.cu (book/teaching.md)
 # $(1): chapter, $(2): its number
 define grade_rules
 .PHONY: check-$(2)
 check-$(2): $(call grade_needs,$(1))
-	@$(GRADE) --check $(2) $$(if $$(EX),--ex '$$(EX)') $$(if $$(BUG),--bug '$$(BUG)') \
+	@$(GRADE) --check $(2) $$(if $$(EX),--ex '$$(EX)') $$(if $$(BUG),--bug '$$(BUG)') $$(if $$(RULE),--rule '$$(RULE)') \
 	    $$(if $$(SEED),--seed '$$(SEED)') $$(ARGS) $$(if $$(FILE),'$$(FILE)')
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call grade_rules,$(c),$(call number,$(c)))))

@@ -59,7 +59,7 @@ for my $chapter (@chapters) {
     }
     ($before, $before_id) = ($text, $id);
 }
-# Other right answers; an exercise, a bug that is to be mended.
+# Other right answers; an exercise, a rule that is to be reported, a bug that is to be mended.
 sub text_of { return (Patches::changed((Patches::chosen($_[0]))[0], \&Patches::contents))[0][2] }
 my ($five, $seven) = map { Patches::contents("$_/$_.cu") } qw(05_tma_mbarrier 07_warp_specialized);
 my ($raced, $unfenced) = map { text_of("bugs/07_$_") } qw(released_before_wgmma_wait no_wgmma_fence);
@@ -70,6 +70,9 @@ small('EX: the solution has full marks', '05', text_of('exercises/05_empty_barri
 small('EX: the chapter has not, and is told so without the pattern', '05', $five, { ex => 'empty_barriers' }, sub {
     return all_of($_[0]) =~ /it is still printed: see below/ && all_of($_[0]) !~ /\+[\d\[]|\$/ ? less($_[0]) : all_of($_[0]);
 });
+small('RULE: a bug that breaks it has full marks', '07', $raced, { rule => 'RACE_WAR' }, \&full);
+small('RULE: a bug that breaks another one has not', '07', $unfenced, { rule => 'RACE_WAR' }, told('WGMMA_FENCE at'));
+small('RULE: the chapter has not', '07', $seven, { rule => 'RACE_WAR' }, \&less);
 small('BUG: mended, full marks', '07', $seven, { bug => 'no_wgmma_fence' }, \&full);
 small('BUG: as it was, its rule', '07', $unfenced, { bug => 'no_wgmma_fence' }, told('WGMMA_FENCE at'));
 
@@ -120,7 +123,8 @@ like($said, qr/RACE_WAR at.*^model: RACE_WAR.*perhaps .*make break-07 BUG=.*next
     'report, hint and what is next');
 my ($again) = $said =~ /see it again: (.*)$/m;
 like((Patches::output($again || 'false'))[0], qr/^model: RACE_WAR/m, 'which reports it again');
-for ([ 'BUG=none', qr/BUG=none: chapter 07 has no such bug/ ],
+for ([ 'RULE=NO_SUCH', qr/RULE=NO_SUCH: there is no such rule; there are: .*RACE_RAW/ ],
+    [ 'BUG=none', qr/BUG=none: chapter 07 has no such bug/ ],
     [ 'FILE=none.cu', qr/none.cu: there is no such file/ ]) {
     like((Patches::output("make -s check-07 FILE=$scratch/mine.cu $_->[0]"))[0], $_->[1], "$_->[0]: said in a line");
 }

@@ -248,14 +248,21 @@ sub in_my ($chapter, $text, @beside) {
     return $text =~ s/^(#include ")([^"]+)/$1 . $from->($2)/gemr;
 }
 
-# lab(NUMBER, BUG, EX): my/NN_chapter.cu as a learner starts from it, and what to do.
-sub lab ($number, $bug = '', $exercise = '') {
+# rule(NAME): the title of a rule of the model, and what a GPU does if it is broken.
+sub rule ($name) {
+    (my $text = contents('common/model/rules.h')) =~ s/"\s+"//g; # a string in two parts
+    return ($1, $2) if $text =~ /^RULE\(\Q$name\E,\s*"([^"]*)",\s*"([^"]*)"\)/m;
+    fail(2, "RULE=$name: there is no such rule; there are: " . join ' ', sort $text =~ /^RULE\((\w+)/mg);
+}
+
+# lab(NUMBER, RULE, BUG, EX): my/NN_chapter.cu as a learner starts from it, and what to do.
+sub lab ($number, $rule = '', $bug = '', $exercise = '') {
     my $chapter = chapter_of($number);
     my ($title) = $chapter =~ m{([^/]+)$};
     my ($file, $check) = ("my/$title.cu", "make check-$number");
     my $as_it_is = contents("$chapter/$title.cu");
     my ($text, $say, %beside);
-    fail(2, 'BUG= or EX=: one of them') if $bug ne '' && $exercise ne '';
+    fail(2, 'RULE=, BUG= or EX=: one of them') if 1 < grep { $_ ne '' } $rule, $bug, $exercise;
     if ($bug ne '') {
         my $p = one_of('bugs', $number, $bug, 'BUG');
         ($bug, $check) = ($p->{name}, "$check BUG=$p->{name}");
@@ -263,6 +270,14 @@ sub lab ($number, $bug = '', $exercise = '') {
         fail(2, "BUG=$bug: it is not in $p->{source} alone") if @changed != 1 || $changed[0][0] ne $p->{source};
         $text = "/* Chapter $number with a bug in it, $bug. Find it and mend it; `$check` judges. */\n\n" . $changed[0][2];
         $say = 'there is a bug in it: mend it';
+    } elsif ($rule ne '') {
+        my ($means, $on_gpu) = rule($rule);
+        $check .= " RULE=$rule";
+        $text = "/* Chapter $number, in which a report is to be provoked. Change the kernel until the model reports this first:\n *\n"
+            . wrapped(110, "$rule: $means.") =~ s/^/ *     /mgr . " *\n"
+            . wrapped(110, "On a GPU: $on_gpu. What the rule asks is in book/rules.md; `$check` judges.") =~ s/^/ * /mgr
+            . " */\n\n$as_it_is";
+        $say = "make the model report $rule: $means";
     } elsif ($exercise ne '') {
         my $p = one_of('exercises', $number, $exercise, 'EX');
         $check .= " EX=$p->{name}";

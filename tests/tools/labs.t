@@ -59,33 +59,42 @@ for my $p (looked_at('labs')) {
     is("$status$said", '0', 'which compiles where it is');
 }
 Patches::store("$tree/my/05_tma_mbarrier.cu", "mine\n");
-for my $words ('05', '05 parity_never_flips') {
+for my $words ('05', '05 DEADLOCK', '05 "" parity_never_flips') {
     my ($said, $status) = lab($words);
     is($status, 1, "lab $words does not overwrite what is there");
     like($said, qr{\Amy/05_tma_mbarrier.cu is there already.*afresh.*mv my/05_tma_mbarrier.cu .*\n\z}, 'says how to start afresh');
     is(written('05_tma_mbarrier'), "mine\n", 'and it stays');
 }
-for ([ '07 no_full_wait three_consumers', qr/\ABUG= or EX=: one of them\n\z/ ],
-    [ '07 "" no_such_exercise', qr/\AEX=no_such_exercise: .* three_consumers.*\n\z/ ]) {
+for ([ '07 DEADLOCK no_full_wait', qr/\ARULE=, BUG= or EX=: one of them\n\z/ ],
+    [ '07 "" "" no_such_exercise', qr/\AEX=no_such_exercise: .* three_consumers.*\n\z/ ]) {
     my ($words, $pattern) = @$_;
     my ($said, $status) = lab($words);
     is($status, 2, "lab $words: exit status 2");
     like($said, $pattern, 'in a line');
 }
 
-# ---- a bug to mend
+# ---- a report to provoke, a bug to mend
 
 unlink glob "$tree/my/*";
-my ($said, $status) = lab('07 no_full_wait');
+my $chapter = Patches::contents('07_warp_specialized/07_warp_specialized.cu');
+my ($said, $status) = lab('07 PROXY_FENCE');
+is($status, 0, 'RULE=PROXY_FENCE');
+like($said, qr/PROXY_FENCE: Ordinary access.*make check-07 RULE=PROXY_FENCE/s, 'says what to provoke');
+$chapter = without_run($chapter);
+like(without_run(written('07_warp_specialized')), qr{\A/\*[^/]*PROXY_FENCE: Ordinary.*fence[.]proxy[.]async.*On a GPU: .*? \*/\n\n\Q$chapter\E\z}s, 'the chapter, and above it the task');
+Patches::rule($_) for Patches::contents('common/model/rules.h') =~ /^RULE\((\w+)/mg; # each rule can be asked for
+unlink glob "$tree/my/*";
+($said, $status) = lab('07 "" no_full_wait');
 is($status, 0, 'BUG=no_full_wait');
 like($said, qr/bug.*make check-07 BUG=no_full_wait/s, 'says what to do');
 my ($bug) = Patches::chosen('bugs/07_no_full_wait');
 my $broken = without_run((Patches::changed($bug, \&Patches::contents))[0][2]);
 like(without_run(written('07_warp_specialized')), qr{\A/\* [^/]*no_full_wait[^/]*\*/\n\n\Q$broken\E\z}, 'the broken chapter');
 unlink glob "$tree/my/*";
+is((lab('01 RACE_WAW'))[1], 0, 'a chapter without a lab can be made to report');
 my @elsewhere = grep { my @c = eval { Patches::changed($_, \&Patches::contents) }; @c != 1 || $c[0][0] ne $_->{source} } Patches::all('bugs');
 for my $p (@elsewhere) {
-    ($said, $status) = lab("$p->{number} $p->{name}");
+    ($said, $status) = lab("$p->{number} '' $p->{name}");
     like("$status:$said", qr/^2:BUG=$p->{name}: it is not in \S+ alone$/m, "$p->{id} changes several files, and is not given out");
 }
 
@@ -93,7 +102,7 @@ for my $p (@elsewhere) {
 
 unlink glob "$tree/my/*";
 for my $p (looked_at('exercises')) {
-    ($said, $status) = lab("$p->{number} '' $p->{name}");
+    ($said, $status) = lab("$p->{number} '' '' $p->{name}");
     is($status, 0, "EX=$p->{name}");
     like($said, qr{^my/$p->{title}\.cu.*make check-$p->{number} EX=$p->{name}\n\z}s, 'says what to do');
     my ($task, $text) = written($p->{title}) =~ m{\A(/\*.*? \*/\n)\n(.*)}s;
@@ -125,10 +134,10 @@ for my $target (qw(run-77 lab-77 chek-07 77)) {
     is($status, 2, "make $target fails");
     like($said, qr/^make $target: there is no such target\. A chapter is one of 01 02 .*, as in make 07, .* one of run .* lab check/m, 'and says what there is');
 }
+($said, $status) = said('make -s lab-07 RULE=NO_SUCH_RULE BUG=');
+like($said, qr/^RULE=NO_SUCH_RULE: there is no such rule; there are: .*\bDEADLOCK\b/m, 'make hands RULE over');
 ($said, $status) = said('make -s lab-07 BUG=no_such_bug');
-like($said, qr/^BUG=no_such_bug: .* no_full_wait/m, 'make hands BUG over');
-($said, $status) = said('make -s lab-07 EX=no_such_exercise');
-like($said, qr/^EX=no_such_exercise: .* three_consumers/m, 'and EX');
+like($said, qr/^BUG=no_such_bug: .* no_full_wait/m, 'and BUG');
 SKIP: {
     skip('this is no git checkout', 1) if (said('git rev-parse --is-inside-work-tree'))[1];
     is((said('git check-ignore -q my/07_warp_specialized.cu'))[1], 0, 'git does not see what a learner writes');

@@ -36,7 +36,7 @@ test: $(call patch_needs,$(CHAPTERS)) $(STEP_IDS:%=$(B)/patches/main_%.o)
 ##learn make map-07 BUG=name|draw where the result with that bug is wrong, on the model; without BUG: the chapter as it is
 ##learn make exercise-07|list the exercises of chapter 07, with a hint for each
 ##learn make solve-07 EX=name|show the solution of an exercise, build it and run it on the model; ON=gpu: on the GPU
-##learn make lab-07|write my/07_warp_specialized.cu, the chapter with gaps; EX=name: for that exercise; BUG=name: to fix that bug
+##learn make lab-07|write my/07_warp_specialized.cu, the chapter with gaps; EX=name: for that exercise; RULE=name: to provoke that report; BUG=name: to fix that bug
 # $(1): chapter, $(2): its number
 define patch_rules
 .PHONY: break-$(2) map-$(2) exercise-$(2) solve-$(2) lab-$(2)
@@ -49,7 +49,7 @@ exercise-$(2):
 solve-$(2): $(if $(EX),$(call patch_needs,$(1)) $(if $(filter gpu,$(ON)),$(call patch_needs_for_gpu,$(1))))
 	@$(PATCHES) solve $(2) '$$(EX)' '$$(ON)' $$(ARGS)
 lab-$(2):
-	@$(PATCHES) lab $(2) '$$(BUG)' '$$(EX)'
+	@$(PATCHES) lab $(2) '$$(RULE)' '$$(BUG)' '$$(EX)'
 endef
 $(foreach c,$(CHAPTERS),$(eval $(call patch_rules,$(c),$(call number,$(c)))))
 
