@@ -263,7 +263,7 @@ static void go_to(Thread *t) {
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-void thread_wake(Thread *t) {
+static void thread_wake(Thread *t) {
     if (t->state == THREAD_BLOCKED) {
         t->state = THREAD_READY;
         t->wait.kind = WAIT_NONE;
@@ -305,15 +305,11 @@ void thread_sleep(Thread *t) {
     yield_from(t);
 }
 
-void thread_block(Thread *t, Wait wait) {
-    t->wait = wait;
-    thread_sleep(t);
-}
-
 void thread_block_in(Thread *t, Thread **waiters, Wait wait) {
     t->next_waiter = *waiters;
     *waiters = t;
-    thread_block(t, wait);
+    t->wait = wait;
+    thread_sleep(t);
 }
 
 /* Is any other thread earlier in time? */

@@ -6,13 +6,10 @@
 
 /* ---- threads: for the mechanisms --------------------------------------------------------------------------------- */
 
-/* The current thread waits until thread_wake(). */
-void thread_block(Thread *t, Wait wait);
-/* The same for what t->wait says already, of which only kind, site and `what` must hold. */
+/* The current thread waits for what t->wait says, of which only kind, site and `what` must hold. */
 void thread_sleep(Thread *t);
 /* Waits in a list, which threads_wake() wakes and empties. */
 void thread_block_in(Thread *t, Thread **waiters, Wait wait);
-void thread_wake(Thread *t);
 void threads_wake(Thread **waiters);
 /* A place where others may come first, if the policy says so. */
 void thread_pause(Thread *t);

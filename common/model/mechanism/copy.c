@@ -16,33 +16,25 @@ typedef struct {
     Barrier *barrier; /* NULL: a copy */
 } PendingCopy;
 
-/* Of a thread: a ring of such copies, in the order of issue. */
+/* Of a thread: such copies from head on, in the order of issue. */
 typedef struct ThreadCopies {
     PendingCopy *pending;
-    uint32_t head, tail; /* counters; index modulo the capacity */
-    uint32_t capacity;   /* a power of two */
+    int head, tail, capacity;
 } ThreadCopies;
-
-static PendingCopy *pending(Thread *t, uint32_t number) {
-    return &t->copies->pending[number & (t->copies->capacity - 1)];
-}
 
 static PendingCopy *pending_add(Thread *t) {
     ThreadCopies *c = t->copies;
-    if (c->tail - c->head == c->capacity) {
-        uint32_t capacity = c->capacity > 0 ? 2 * c->capacity : 32;
-        PendingCopy *larger = cta_alloc(t->cta, capacity * sizeof *larger);
-        for (uint32_t i = c->head; i != c->tail; i++) {
-            larger[i & (capacity - 1)] = *pending(t, i);
-        }
-        c->pending = larger;
-        c->capacity = capacity;
+    if (c->tail == c->capacity && c->head > c->capacity / 2) { /* those that have happened make room */
+        c->tail -= c->head;
+        memmove(c->pending, &c->pending[c->head], (size_t)c->tail * sizeof *c->pending);
+        c->head = 0;
     }
-    return pending(t, c->tail++);
+    c->pending = cta_grow(t->cta, c->pending, c->tail + 1, &c->capacity, sizeof *c->pending);
+    return &c->pending[c->tail++];
 }
 
 static void copy_oldest(Thread *t) {
-    const PendingCopy *copy = pending(t, t->copies->head++);
+    const PendingCopy *copy = &t->copies->pending[t->copies->head++];
     if (copy->barrier != NULL) {
         mbarrier_copies_arrive(t, copy->barrier, GROUP_COPIES);
         return;
@@ -96,7 +88,7 @@ void model_cp_async_wait_group(int newest, const char *here) {
     Thread *t = current_thread();
     const ThreadCopies *c = t->copies;
     uint32_t done = group_wait(GROUP_COPIES, newest, here);
-    while (c->head != c->tail && pending(t, c->head)->group < done) {
+    while (c->head != c->tail && c->pending[c->head].group < done) {
         copy_oldest(t);
     }
 }
