@@ -46,15 +46,6 @@ static void note(void *list, int *count, int most, const void *fact, size_t byte
 }
 #define NOTE(list, count, most, fact, key) note(list, &(count), most, &(fact), sizeof(fact), key)
 
-static BarrierFact *barrier_fact(const Barrier *b) {
-    for (int i = 0; i < seen->barriers; i++) {
-        if (strcmp(seen->barrier[i].name, b->array) == 0) {
-            return &seen->barrier[i];
-        }
-    }
-    return NULL;
-}
-
 ON(observe, MBARRIER_INIT) {
     BarrierFact fact = {.count = (int)e->amount, .arrivals = b->expected, .offset = b->offset, .place = e->site};
     snprintf(fact.name, sizeof fact.name, "%s", b->array);
@@ -62,9 +53,10 @@ ON(observe, MBARRIER_INIT) {
 }
 
 ON(observe, MBARRIER_ANNOUNCED) {
-    BarrierFact *fact = barrier_fact(b);
-    if (fact != NULL && e->amount > fact->bytes) {
-        fact->bytes = (int)e->amount;
+    for (BarrierFact *fact = seen->barrier; fact < seen->barrier + seen->barriers; fact++) {
+        if (strcmp(fact->name, b->array) == 0 && e->amount > fact->bytes) {
+            fact->bytes = (int)e->amount;
+        }
     }
 }
 
@@ -124,12 +116,6 @@ static int covers(const void *p, uint32_t size, const void *element) {
 
 static Doer actor_of(const Thread *t, Site site) { return (Doer){t->cta->block, t->id, site}; }
 
-static void observe_load_of(OperandFact *operand, const Thread *t, Site site) {
-    if (operand->load.thread < 0) {
-        operand->load = actor_of(t, site);
-    }
-}
-
 static void observe_global(const Thread *t, const void *p, uint32_t size, int write, Site site) {
     if (seen->stop_when_stored && seen->store_bytes > 0) {
         model_stop(); /* the access before this one was the store, and has happened */
@@ -148,10 +134,11 @@ static void observe_global(const Thread *t, const void *p, uint32_t size, int wr
         observe_row(t, 0, (int)(b / seen->b_row));
     }
     if (seen->thread == t->id && seen->cta == t->cta->block) {
-        if (covers(p, size, seen->a_at)) {
-            observe_load_of(&seen->operand_a, t, site);
-        } else if (covers(p, size, seen->b_at)) {
-            observe_load_of(&seen->operand_b, t, site);
+        Doer *load = covers(p, size, seen->a_at)   ? &seen->operand_a.load
+                     : covers(p, size, seen->b_at) ? &seen->operand_b.load
+                                                   : NULL;
+        if (load != NULL && load->thread < 0) {
+            *load = actor_of(t, site);
         }
     }
 }

@@ -156,19 +156,14 @@ ON(steps, CONFIGURED) {
 }
 
 /* A launch begins when the previous one has ended on all SMs; if it may overlap that, when an SM is free. */
-static void launch_follows(void) {
+ON(steps, LAUNCH_BEGIN) {
     uint64_t end = 0;
     for (int i = 0; i < MAX_SMS; i++) {
         end = later(end, sm[i].time);
+        sm[i].taken = 0;
     }
     for (int i = 0; i < MAX_SMS && !device.launch->overlap; i++) {
         sm[i].time = end;
-    }
-}
-
-ON(steps, LAUNCH_BEGIN) {
-    if (trace.launches > 0) {
-        launch_follows();
     }
     first_of_set = trace.launches < MAX_TRACE_LAUNCHES ? trace.launches : MAX_TRACE_LAUNCHES - 1;
     for (int i = 0; i < device.launched && trace.launches < MAX_TRACE_LAUNCHES; i++) {
@@ -182,9 +177,6 @@ ON(steps, LAUNCH_BEGIN) {
         } else {
             snprintf(next->name, sizeof next->name, "%s", device.launch[i].name);
         }
-    }
-    for (int i = 0; i < MAX_SMS; i++) {
-        sm[i].taken = 0;
     }
     /* For a timeline, eager goes in the order of the threads' time, so that shared units serve warps in that order. */
     if (device.options.policy == MODEL_EAGER) {
