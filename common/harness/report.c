@@ -123,7 +123,7 @@ void csv_rate(FILE *csv, const CsvSource *source, const Shape *shape, const Cont
     csv_text(csv, source->mode);
     fprintf(csv, "%d,%d,%d,", shape->m, shape->n, shape->k);
     csv_text(csv, contestant->name);
-    fprintf(csv, "%.4g,%.4g,%.4g,", tflops.median, tflops.min, tflops.max);
+    fprintf(csv, "%.5g,%.5g,%.5g,", tflops.median, tflops.min, tflops.max);
     if (cublas_median > 0) {
         fprintf(csv, "%.4f", tflops.median / cublas_median);
     }

@@ -82,17 +82,17 @@ for my $label (sort keys %why) {
     like($said, qr/without a figure:.*\b\Q$label\E \(first, 16 x 16 x 16: $why{$label}\)/, "struck out: $label: $why{$label}");
     is_deeply([ row($label, '16,16,16') ], [], "$label: no figure in the CSV");
 }
-is_deeply([ row('right', '16,16,16') ], ['1.638e-06 1500 '], 'right: 8192 operations in 5 ms, and its clock');
+is_deeply([ row('right', '16,16,16') ], ['1.6384e-06 1500 '], 'right: 8192 operations in 5 ms, and its clock');
 is(scalar(row('right', '8,16,24')), 1, 'right at another shape, where a neighbour hangs');
 is_deeply([ row('hangs', '8,16,24') ], [], 'what has hung is not tried again');
 like($said, qr/hangs \(first, 8 x 16 x 24: hang\)/, '... and named');
 is_deeply([ row('planned', '16,16,16') ], ['4.096e-06 1500 '], 'planned: the fastest of the likeliest');
-is_deeply([ row('by formula', '16,16,16') ], ['1.638e-06 1500 '], 'by the formula: what it likes best');
+is_deeply([ row('by formula', '16,16,16') ], ['1.6384e-06 1500 '], 'by the formula: what it likes best');
 is_deeply([ row('alone', '0,0,0') ], ['200 1500 '], 'an instruction alone: its own operations');
 is_deeply([ row('copied', '0,0,0') ], ['2000 1500 '], 'a copy of 5 us: bytes; that the host takes 10 does not count');
 is(scalar(row('zeros', '16,16,16')), 1, 'other data take part in the same rounds; a patch that is built');
 is(scalar(row('step', '16,16,16')), 1, 'a step of a chapter');
-is_deeply([ row('sustained', '16,16,16') ], ['1.638e-06 1400 500'], 'sustained: clock and power while it runs');
+is_deeply([ row('sustained', '16,16,16') ], ['1.6384e-06 1400 500'], 'sustained: clock and power while it runs');
 is_deeply([ grep { !/^(gpu|Mock GPU),(date|[-\d]+),(commit|abc),/ } @csv ], [], 'rows name GPU and commit');
 
 $said = run("$scratch/plan --only second --csv $scratch/second.csv");
@@ -123,7 +123,7 @@ is($status, 0, 'ladder: what a peer refuses is no failure');
 like($said, qr/peer2 \(ladder, 16 x 16 x 16: left out\)/, '... but named');
 is(slurp('ladder.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', 'ladder: its columns; of three proposals, one wrong, the fastest');
 gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas
-Mock GPU,DATE,abc,paused,16,16,16,02,1.638e-06,1.638e-06,1.638e-06,0.8000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,paused,16,16,16,02,1.6384e-06,1.6384e-06,1.6384e-06,0.8000,1500,,1.0,13.0,13.0.0
 Mock GPU,DATE,abc,paused,16,16,16,cublas,2.048e-06,2.048e-06,2.048e-06,1.0000,1500,,1.0,13.0,13.0.0
 Mock GPU,DATE,abc,paused,16,16,16,cublaslt,4.096e-06,4.096e-06,4.096e-06,2.0000,1500,,1.0,13.0,13.0.0
 Mock GPU,DATE,abc,paused,20,24,28,02,5.376e-06,5.376e-06,5.376e-06,0.8000,1500,,1.0,13.0,13.0.0
@@ -134,7 +134,7 @@ TEXT
     $said = run("$scratch/ladder --shapes 16 --csv $scratch/no.csv");
     is($status, 0, 'without cuBLAS');
     like($said, qr/no cuBLAS: the mock was told so.*cublas \(ladder, 16 x 16 x 16: left out\)/s, '... which is said');
-    like(slurp('no.csv'), qr/,02,1\.638e-06,1\.638e-06,1\.638e-06,,1500,,1\.0,13\.0,$/m, '... there is no ratio');
+    like(slurp('no.csv'), qr/,02,1\.6384e-06,1\.6384e-06,1\.6384e-06,,1500,,1\.0,13\.0,$/m, '... there is no ratio');
 }
 
 # ---- fp8 and w4a8
@@ -153,19 +153,19 @@ is($status, 0, 'kinds of problem: all are right') or diag($said);
 is(slurp('kinds.csv') =~ s/\d{4}-\d\d-\d\d/DATE/gr, <<'TEXT', '... modes by group, a copy in TB/s');
 gpu,date,commit,mode,m,n,k,kernel,median_tflops,min_tflops,max_tflops,vs_cublas,sm_mhz,power_w,driver,cuda,cublas
 Mock GPU,DATE,abc,fp8,0,0,0,copy,2000,2000,2000,,1500,,1.0,13.0,13.0.0
-Mock GPU,DATE,abc,fp8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,,1.0,13.0,13.0.0
-Mock GPU,DATE,abc,fp8,16,24,256,peer5,3.932e-05,3.932e-05,3.932e-05,1.6000,1500,,1.0,13.0,13.0.0
-Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.458e-05,2.458e-05,2.458e-05,1.0000,1500,,1.0,13.0,13.0.0
-Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.83e-05,9.83e-05,9.83e-05,4.0000,1500,,1.0,13.0,13.0.0
-Mock GPU,DATE,abc,w4a8,16,24,256,13,9.83e-05,9.83e-05,9.83e-05,,1500,,1.0,13.0,13.0.0
-Mock GPU,DATE,abc,w4a8,16,24,256,12,3.932e-05,3.932e-05,3.932e-05,,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,12,3.9322e-05,3.9322e-05,3.9322e-05,1.6000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,peer5,3.9322e-05,3.9322e-05,3.9322e-05,1.6000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,cublas,2.4576e-05,2.4576e-05,2.4576e-05,1.0000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,fp8,16,24,256,cublaslt,9.8304e-05,9.8304e-05,9.8304e-05,4.0000,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,w4a8,16,24,256,13,9.8304e-05,9.8304e-05,9.8304e-05,,1500,,1.0,13.0,13.0.0
+Mock GPU,DATE,abc,w4a8,16,24,256,12,3.9322e-05,3.9322e-05,3.9322e-05,,1500,,1.0,13.0,13.0.0
 TEXT
 
 {
     local $ENV{MOCK_SMALL} = 1;
     store('packed', "w4a8 | first | 13 | | 16x24x256\nw4a8 | second | 13 | |\n");
     like(run("$scratch/packed --rounds 1 --csv $scratch/packed.csv"), qr/without a figure: second \(w4a8, 16 x 24 x 256: error\)$/m, 'a row for which memory is missing is struck out, and no other');
-    like(slurp('packed.csv'), qr/,first,9\.83e-05,/, '... which has its figure');
+    like(slurp('packed.csv'), qr/,first,9\.8304e-05,/, '... which has its figure');
 }
 
 store('other.csv', "gpu,date\n");
