@@ -117,6 +117,7 @@ searches=(
     'en|empty+barrier|07_warp_specialized/index.html'
     'en|empty+barrier|08_persistent_pingpong/index.html'
     'en|empty+barrier|book/rules.html'
+    'en|wgmma|06_wgmma_ss/index.html'
     'en|nosuchword|'
     'zh|阶段|07_warp_specialized/index.html'
     'zh|阶段|book/rules.html'
