@@ -12,6 +12,7 @@ MORE_TESTS += $(REFUSAL_TEST) $(LIBRARY_GPU_TEST)
 
 ifneq ($(HAVE_NVCC),)
 tests/library/library.t tests/library/on_gpu.t: $(LIBRARY_FILES)
+tests/library/library.t: $(REFUSAL_TEST)
 $(REFUSAL_TEST).o: tests/library/refusals.c $(LIBRARY_SOURCE)/gemm09.h $(CC_STAMP)
 	$(call c_object,-Itests/unit -I$(LIBRARY_SOURCE))
 $(REFUSAL_TEST): $(REFUSAL_TEST).o $(LIBRARY)/libgemm09.so

@@ -1,9 +1,8 @@
-/* refusals - does libgemm09 refuse every wrong argument, with the right words, without a GPU and without printing
- * anything? Linked with libgemm09.so alone: gemm09.h needs nothing of CUDA. */
+/* refusals - does libgemm09 refuse every wrong argument, with the right words, without a GPU? library.t looks whether it
+ * prints anything. Linked with libgemm09.so alone: gemm09.h needs nothing of CUDA. */
 #include "tap.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gemm09.h"
@@ -20,21 +19,9 @@ static Gemm09Problem good(void) {
     return p;
 }
 
-/* What the library prints goes into a file while it is muted. */
-static FILE *printed;
-static int own_stdout, own_stderr;
-static void mute(int muted) {
-    fflush(NULL);
-    if (dup2(muted ? fileno(printed) : own_stdout, 1) < 0 || dup2(muted ? fileno(printed) : own_stderr, 2) < 0) {
-        exit(1);
-    }
-}
-
 static void refused(const Gemm09Problem *p, const char *expected) {
     char text[GEMM09_TEXT_BYTES];
-    mute(1);
     Gemm09Status status = gemm09_launch(NULL, p, text, sizeof text);
-    mute(0);
     (void)(ok(status == GEMM09_BAD_ARGUMENT && strcmp(text, expected) == 0, "refused: %s", expected) ||
            diag("status %d, \"%s\"", (int)status, text));
 }
@@ -160,15 +147,11 @@ int main(void) {
     char text[GEMM09_TEXT_BYTES], plan_text[GEMM09_TEXT_BYTES], create_text[GEMM09_TEXT_BYTES];
     Gemm09 *handle = ADDRESS(0x10);
     Gemm09Problem p = good();
-    struct stat all;
-    printed = tmpfile(), own_stdout = dup(1), own_stderr = dup(2);
     refuse_problems();
-    mute(1);
     Gemm09Status plan_status = gemm09_plan(NULL, &p, plan_text, sizeof plan_text);
     Gemm09Status null_status = gemm09_create(NULL, text, sizeof text);
     Gemm09Status status = gemm09_create(&handle, create_text, sizeof create_text);
     gemm09_destroy(NULL);
-    mute(0);
     is_int(plan_status, GEMM09_BAD_ARGUMENT, "a plan without a handle: refused");
     contains(plan_text, "handle is NULL: accepted is what gemm09_create() has made", "... and named");
     is_int(null_status, GEMM09_BAD_ARGUMENT, "create without a place for the handle: refused");
@@ -183,6 +166,5 @@ int main(void) {
     gemm09_destroy(handle);
     test_texts();
     refuse_files();
-    is_int(fstat(fileno(printed), &all) == 0 ? all.st_size : -1, 0, "the library prints nothing");
     return tap_done();
 }
