@@ -100,7 +100,8 @@ unlink "$directory/$counts";
 unlink "$directory/$made";
 
 # A survey by hand: two shapes of the seed, at 0.8 and 1.25 of cuBLAS.
-my @drawn = map { (s/x/,/gr) =~ s/\n//r } `tests/bench/survey 1234 2 shapes`;
+require './tests/bench/survey';
+my @drawn = map { s/x/,/gr } Survey::shapes(1234, 2);
 $made = "$results/nvidia_made_2099-01-01_survey_1234.csv";
 store($made, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\n" . join '',
     map { "NVIDIA MADE,2099-01-01,later,survey,cuBLAS,$drawn[$_],100,1,1,TFLOP/s\nNVIDIA MADE,2099-01-01,later,survey,09 planned,$drawn[$_]," . (80, 125)[$_] . ",1,1,TFLOP/s\n" } 0, 1);

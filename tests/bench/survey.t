@@ -6,22 +6,21 @@ use warnings;
 use File::Temp 'tempdir';
 use Test::More;
 require './tests/tools/patches';
+require './tests/bench/survey';
 
 my $scratch = tempdir(CLEANUP => 1);
-my ($shapes) = Patches::output('tests/bench/survey 7 240 shapes');
-my @shapes = map { [ split /x/ ] } split /\n/, $shapes;
+my @drawn = Survey::shapes(7, 240);
+my @shapes = map { [ split /x/ ] } @drawn;
 is(scalar @shapes, 240, 'as many shapes as are wanted');
-is((Patches::output('tests/bench/survey 7 12 shapes'))[0], join('', map { join('x', @$_) . "\n" } @shapes[ 0 .. 11 ]), 'more shapes begin with the same');
-isnt((Patches::output('tests/bench/survey 8 240 shapes'))[0], $shapes, 'another seed draws others');
+is_deeply([ Survey::shapes(7, 12) ], [ @drawn[ 0 .. 11 ] ], 'more shapes begin with the same');
+isnt("@{[ Survey::shapes(8, 240) ]}", "@drawn", 'another seed draws others');
 is(scalar(grep { $_->[1] % 8 || $_->[2] % 8 } @shapes), 0, 'N and K are multiples of 8');
 cmp_ok(scalar(grep { !grep { $_ % 128 } @$_ } @shapes), '>=', 60, 'a quarter at least is of multiples of 128');
 cmp_ok(scalar(grep { $_->[0] < 64 } @shapes), '>=', 30, 'some have few rows');
 
 # SEED=commit is made from the hash of the commit that is measured.
-my $shapes_of = sub { return (Patches::output("@_"))[0] };
-is($shapes_of->('COMMIT=0012abcdef tests/bench/survey commit 12 shapes'), $shapes_of->('tests/bench/survey ' . (1000 + 0x12abc) . ' 12 shapes'), 'seven digits of it, and 1000');
+is(Survey::seed_of_commit('0012abcdef'), 1000 + 0x12abc, 'seven digits of it, and 1000');
 is((Patches::output('COMMIT=unknown tests/bench/survey commit 12'))[1], 255, 'none without a commit');
-require './tests/bench/survey';
 # made_up(FILES): those whose seed is not that of each row's commit.
 sub made_up {
     return grep { my $seed = Survey::seed_of($_); grep { $seed != (Survey::seed_of_commit((split /,/)[2]) // 0) } grep { !/^gpu,/ } split /^/, Patches::contents($_) } @_;
