@@ -124,7 +124,7 @@ typedef struct {
 typedef struct {
     const char *name;
     int op;
-    int type, element_bytes, rank;
+    int type, rank;
     uint64_t size[5], stride[4]; /* elements, bytes */
     uint32_t box[5];
     int swizzle;
@@ -133,18 +133,18 @@ typedef struct {
 } TmaCase;
 
 /* clang-format off */
-/* One 2-D copy of a tensor of 50 rows with a pitch of 208 bytes: `cols` elements of this many bytes. */
-#define TMA_TYPE(name, op, type, element_bytes, cols, box0, box1, swizzle, c0, c1, offset) \
-    {name, op, type, element_bytes, 2, {cols, 50}, {208}, {box0, box1}, swizzle, 1, 1, {{0, 0, offset, {c0, c1}}}}
+/* One 2-D copy of a tensor of 50 rows, of `cols` elements, with a pitch of 208 bytes. */
+#define TMA_TYPE(name, op, type, cols, box0, box1, swizzle, c0, c1, offset) \
+    {name, op, type, 2, {cols, 50}, {208}, {box0, box1}, swizzle, 1, 1, {{0, 0, offset, {c0, c1}}}}
 /* bf16; the tensor has 100 columns unless said. The row's padding reaches to column 104. */
 #define TMA_COLS(name, op, cols, box0, box1, swizzle, c0, c1) \
-    TMA_TYPE(name, op, 9, 2, cols, box0, box1, swizzle, c0, c1, 0)
-#define LOAD_2D(name, ...) TMA_TYPE("load_" name, TMA_LOAD, 9, 2, 100, __VA_ARGS__)
-#define STORE_2D(name, ...) TMA_TYPE("store_" name, TMA_STORE, 9, 2, 100, __VA_ARGS__)
-#define ADD_2D(name, ...) TMA_TYPE("add_" name, TMA_ADD, 9, 2, 100, __VA_ARGS__)
+    TMA_TYPE(name, op, 9, cols, box0, box1, swizzle, c0, c1, 0)
+#define LOAD_2D(name, ...) TMA_TYPE("load_" name, TMA_LOAD, 9, 100, __VA_ARGS__)
+#define STORE_2D(name, ...) TMA_TYPE("store_" name, TMA_STORE, 9, 100, __VA_ARGS__)
+#define ADD_2D(name, ...) TMA_TYPE("add_" name, TMA_ADD, 9, 100, __VA_ARGS__)
 /* Multicast of boxes of 64 x 8 with the 128-byte swizzle. */
 #define MULTICAST(name, cluster, copies, ...) \
-    {"multicast_" name, TMA_LOAD, 9, 2, 2, {100, 50}, {208}, {64, 8}, 3, cluster, copies, {__VA_ARGS__}}
+    {"multicast_" name, TMA_LOAD, 9, 2, {100, 50}, {208}, {64, 8}, 3, cluster, copies, {__VA_ARGS__}}
 
 static const TmaCase tma_cases[] = {
     LOAD_2D("none_inside", 16, 8, 0, 8, 5, 0),
@@ -173,8 +173,8 @@ static const TmaCase tma_cases[] = {
     LOAD_2D("sw128_narrow_8", 8, 21, 3, 16, 3, 0),
     LOAD_2D("sw64_narrow_24", 24, 9, 2, 16, 3, 0),
     LOAD_2D("sw32_narrow_8", 8, 21, 1, 16, 3, 0),
-    TMA_TYPE("load_fp32_sw128", TMA_LOAD, 7, 4, 50, 32, 16, 3, 28, 40, 0),
-    TMA_TYPE("load_uint8_sw64", TMA_LOAD, 0, 1, 197, 64, 16, 2, 144, 40, 0),
+    TMA_TYPE("load_fp32_sw128", TMA_LOAD, 7, 50, 32, 16, 3, 28, 40, 0),
+    TMA_TYPE("load_uint8_sw64", TMA_LOAD, 0, 197, 64, 16, 2, 144, 40, 0),
     /* a start in dimension 0 that is no multiple of 16 bytes: by 1 to 8 bytes, with each swizzle, to all sides */
     LOAD_2D("none_left", 24, 8, 0, -3, 2, 0),
     LOAD_2D("none_unaligned_8", 24, 8, 0, 4, 2, 0),
@@ -183,8 +183,8 @@ static const TmaCase tma_cases[] = {
     LOAD_2D("sw128_unaligned_8", 64, 16, 3, 4, 2, 0),
     LOAD_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
     LOAD_2D("sw128_unaligned_outside", 64, 16, 3, 1001, 0, 0),
-    TMA_TYPE("load_fp32_unaligned_8", TMA_LOAD, 7, 4, 50, 32, 16, 3, 2, 4, 0),
-    TMA_TYPE("load_uint8_unaligned_1", TMA_LOAD, 0, 1, 197, 64, 16, 2, 17, 4, 0),
+    TMA_TYPE("load_fp32_unaligned_8", TMA_LOAD, 7, 50, 32, 16, 3, 2, 4, 0),
+    TMA_TYPE("load_uint8_unaligned_1", TMA_LOAD, 0, 197, 64, 16, 2, 17, 4, 0),
     /* the destination must be 128-byte aligned */
     LOAD_2D("none_offset_16", 16, 8, 0, 8, 5, 16),
     LOAD_2D("none_offset_32", 16, 8, 0, 8, 5, 32),
@@ -206,8 +206,8 @@ static const TmaCase tma_cases[] = {
     TMA_COLS("store_sw32_right_by_7", TMA_STORE, 97, 16, 16, 1, 88, 8),
     STORE_2D("sw128_corner", 64, 16, 3, 64, 42, 0),
     TMA_COLS("store_sw128_chunk_end", TMA_STORE, 96, 64, 16, 3, 64, 8),
-    TMA_TYPE("store_fp32_right", TMA_STORE, 7, 4, 49, 32, 16, 3, 28, 40, 0),
-    TMA_TYPE("store_uint8_right", TMA_STORE, 0, 1, 195, 64, 16, 2, 144, 40, 0),
+    TMA_TYPE("store_fp32_right", TMA_STORE, 7, 49, 32, 16, 3, 28, 40, 0),
+    TMA_TYPE("store_uint8_right", TMA_STORE, 0, 195, 64, 16, 2, 144, 40, 0),
     /* starts that a store may not have: not a multiple of 16 bytes; negative */
     STORE_2D("none_unaligned_8", 24, 5, 0, 4, 7, 0),
     STORE_2D("sw128_odd_column", 64, 16, 3, 5, 3, 0),
@@ -260,7 +260,7 @@ enum { BULK_WORDS = TMA_WINDOW / 2 }; /* of global memory */
  * multiple of 16 are misuse: the model must report it. */
 /* clang-format off */
 #define BULK(name, op, bytes, shared_offset, global_offset) \
-    {name, op, 9, 2, 0, {bytes}, {0}, {0}, 0, 1, 1, {{0, 0, shared_offset, {global_offset}}}}
+    {name, op, 9, 0, {bytes}, {0}, {0}, 0, 1, 1, {{0, 0, shared_offset, {global_offset}}}}
 
 static const TmaCase bulk_cases[] = {
     BULK("load_48_between", TMA_LOAD, 48, 16, 32),
@@ -275,24 +275,24 @@ static const TmaCase bulk_cases[] = {
 };
 
 /* One copy by tensor_map_nd()'s map. */
-#define TENSOR_2D(name, op, type, bytes, cols, box0, box1, swizzle, c0, c1) \
-    {name, op, type, bytes, 2, {cols, 20}, {208}, {box0, box1}, swizzle, 1, 1, {{0, 0, 0, {c0, c1}}}}
+#define TENSOR_2D(name, op, type, cols, box0, box1, swizzle, c0, c1) \
+    {name, op, type, 2, {cols, 20}, {208}, {box0, box1}, swizzle, 1, 1, {{0, 0, 0, {c0, c1}}}}
 /* Rows of `cols` elements in pitches of 80 bytes; 6, 5, 4 and 3 of them in the other dimensions. */
-#define TENSOR_5D(name, op, type, bytes, cols, box0, box1, box2, box3, box4, swizzle, ...) \
-    {name, op, type, bytes, 5, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, \
+#define TENSOR_5D(name, op, type, cols, box0, box1, box2, box3, box4, swizzle, ...) \
+    {name, op, type, 5, {cols, 6, 5, 4, 3}, {80, 480, 2400, 9600}, {box0, box1, box2, box3, box4}, \
      swizzle, 1, 1, {{0, 0, 0, {__VA_ARGS__}}}}
 
 static const TmaCase tensor_cases[] = {
-    TENSOR_2D("load_fp8_sw128_corner", TMA_LOAD, 0, 1, 197, 128, 16, 3, 96, 11),
-    TENSOR_2D("store_fp8_sw128", TMA_STORE, 0, 1, 200, 128, 16, 3, 16, 3),
-    TENSOR_2D("add_fp32_none", TMA_ADD, 7, 4, 50, 16, 8, 0, 4, 3),
-    TENSOR_2D("add_fp32_sw128_corner", TMA_ADD, 7, 4, 49, 32, 16, 3, 28, 11),
-    TENSOR_5D("load_5d_bf16_sw32", TMA_LOAD, 9, 2, 40, 16, 3, 2, 2, 2, 1, 8, 2, 3, 2, 1),
-    TENSOR_5D("load_5d_before", TMA_LOAD, 9, 2, 40, 16, 3, 2, 2, 2, 0, -8, -1, -1, -1, -1),
-    TENSOR_5D("load_5d_fp8", TMA_LOAD, 0, 1, 80, 32, 3, 2, 2, 2, 0, 16, 1, 1, 1, 1),
-    TENSOR_5D("load_5d_unaligned_8", TMA_LOAD, 9, 2, 40, 16, 3, 2, 2, 2, 0, 4, 1, 1, 1, 1),
-    TENSOR_5D("store_5d_corner", TMA_STORE, 9, 2, 37, 16, 3, 2, 2, 2, 0, 32, 4, 4, 3, 2),
-    TENSOR_5D("store_5d_before", TMA_STORE, 9, 2, 40, 16, 3, 2, 2, 2, 0, 8, 1, 1, 1, -1),
+    TENSOR_2D("load_fp8_sw128_corner", TMA_LOAD, 0, 197, 128, 16, 3, 96, 11),
+    TENSOR_2D("store_fp8_sw128", TMA_STORE, 0, 200, 128, 16, 3, 16, 3),
+    TENSOR_2D("add_fp32_none", TMA_ADD, 7, 50, 16, 8, 0, 4, 3),
+    TENSOR_2D("add_fp32_sw128_corner", TMA_ADD, 7, 49, 32, 16, 3, 28, 11),
+    TENSOR_5D("load_5d_bf16_sw32", TMA_LOAD, 9, 40, 16, 3, 2, 2, 2, 1, 8, 2, 3, 2, 1),
+    TENSOR_5D("load_5d_before", TMA_LOAD, 9, 40, 16, 3, 2, 2, 2, 0, -8, -1, -1, -1, -1),
+    TENSOR_5D("load_5d_fp8", TMA_LOAD, 0, 80, 32, 3, 2, 2, 2, 0, 16, 1, 1, 1, 1),
+    TENSOR_5D("load_5d_unaligned_8", TMA_LOAD, 9, 40, 16, 3, 2, 2, 2, 0, 4, 1, 1, 1, 1),
+    TENSOR_5D("store_5d_corner", TMA_STORE, 9, 37, 16, 3, 2, 2, 2, 0, 32, 4, 4, 3, 2),
+    TENSOR_5D("store_5d_before", TMA_STORE, 9, 40, 16, 3, 2, 2, 2, 0, 8, 1, 1, 1, -1),
 };
 /* clang-format on */
 

@@ -15,15 +15,24 @@
 #include "../../common/device/tma_nd.h"
 #include "../../common/device/wgmma.h"
 #include "covered.h"
-#include "wgmma_types.h"
 
-/* complete_tx(bar, bytes) is mbarrier.complete_tx. delay_us(us) waits, so that other threads act first. */
+/* complete_tx(bar, bytes) is mbarrier.complete_tx. delay_us(us) waits, so that other threads act first. wgmma_ss_f16()
+ * and wgmma_rs_f16() are as wgmma_ss() and wgmma_rs(), of fp16. */
 #ifdef GEMM_MODEL
 
+#define wgmma_ss_f16(n, d, a, b, accumulate) model_wgmma_ss(MATRIX_F16, n, d, a, b, accumulate, 0, 0, HERE)
+#define wgmma_rs_f16(n, d, a, b, accumulate) model_wgmma_rs(MATRIX_F16, n, d, a, b, accumulate, 0, HERE)
 #define complete_tx(bar, bytes) model_mbarrier_complete_tx(bar, bytes, HERE)
 #define delay_us(us) model_nanosleep(1000u * (us))
 
 #else
+
+DEVICE void wgmma_ss_f16(const int n, float *d, uint64_t a, uint64_t b, int accumulate) {
+    WGMMA_ANY(n, WGMMA_SS, "k16.f32.f16.f16", ", 0, 0");
+}
+DEVICE void wgmma_rs_f16(const int n, float *d, const uint32_t *a, uint64_t b, int accumulate) {
+    WGMMA_ANY(n, WGMMA_RS, "k16.f32.f16.f16", ", 0");
+}
 
 DEVICE void complete_tx(MBarrier *bar, int bytes) {
     asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes)

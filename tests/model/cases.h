@@ -76,8 +76,8 @@ extern const Case *const __start_cases[], *const __stop_cases[];
 #else
 #define UNLESS_CLANG(rule, why) rule
 #endif
-#define LOCAL_ACCESS(rule) UNLESS_CLANG(rule, "tells -fsanitize=thread of no access to a local array by a known index")
-#define LOCAL_CASE(name, rule) CASE_OF(run, name, LOCAL_ACCESS(#rule), NULL)
+#define LOCAL_CASE(name, rule) \
+    CASE_OF(run, name, UNLESS_CLANG(#rule, "tells of no access to a local array by a known index"), NULL)
 
 /* Runs a case under these options, and then frees its memory. Forgets the reports before. */
 int run_case(const Case *c, const ModelOptions *options);
