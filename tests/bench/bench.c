@@ -74,23 +74,18 @@ static int run_children(Session *session) {
         if (WIFEXITED(status) && (!session->started || WEXITSTATUS(status) == GEMM_OK)) {
             return WEXITSTATUS(status);
         }
-        if (!session->started || session->at_group == session->groups) {
-            fprintf(stderr, "bench: broken off %s group\n", session->started ? "after the last" : "before the first");
+        if (session->at_row < 0) { /* no row is at fault; for example, memory was short */
+            fprintf(stderr, "bench: broken off while no row was under way\n");
             return GEMM_DEVICE;
         }
         const Group *g = &session->group[session->at_group];
-        int row = session->at_row;
         State state = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? HANG : ERROR;
         for (int place = 0; place < g->rows; place++) {
-            if (row < 0 || g->row[place] == row) { /* -1: no row is at fault; for example, memory was short */
+            if (g->row[place] == session->at_row) {
                 strike(session, session->at_group, place, state);
             }
         }
-        if (row >= 0) {
-            session->row[row].struck = state;
-        } else {
-            session->at_group++;
-        }
+        session->row[session->at_row].struck = state;
     }
 }
 
