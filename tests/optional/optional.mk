@@ -4,14 +4,16 @@
 
 MPI_SOURCES := $(wildcard beyond/*/*_mpi.c)
 MPI_STUBBED := $(if $(HAVE_NVCC),$(MPI_SOURCES:%.c=$(B)/tests/optional/%))
-tests/optional/optional.t: $(MPI_STUBBED) $(if $(HAVE_NVCC),$(patsubst %.c,%,$(wildcard beyond/*/*_ranks.c)))
+GROUP_TEST := $(if $(HAVE_NVCC),$(B)/tests/optional/group)
+tests/optional/optional.t: $(MPI_STUBBED) $(GROUP_TEST) \
+                           $(if $(HAVE_NVCC),$(patsubst %.c,%,$(wildcard beyond/*/*_ranks.c)))
 
 # They run as far as they need no GPU.
 $(MPI_STUBBED:%=%.o): $(B)/tests/optional/%.o: %.c $(wildcard tests/optional/stubs/*.h) $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,-I$(dir $(shell command -v $(NVCC)))../include -Itests/optional/stubs)
 MPI_CHAPTERS := $(if $(MPI_SOURCES),$(shell grep -oh 'gpu_chapter_[0-9a-z_]*' $(MPI_SOURCES) \
     $(wildcard beyond/*/ways.h) | sort -u))
-$(MPI_STUBBED): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
+$(MPI_STUBBED) $(GROUP_TEST): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
 	$(program)
 
 ##maintain make check-aarch64|cross-compile chapters for 64-bit Arm and run them under qemu; needs gcc-aarch64-linux-gnu and qemu-user-static
@@ -21,9 +23,5 @@ check-aarch64: $(call patch_needs,07_warp_specialized)
 	@$(TEST_ENVIRONMENT) tests/run tests/optional/aarch64.t
 
 # The same program's ranks, without a GPU.
-GROUP_TEST := $(if $(HAVE_NVCC),$(B)/tests/optional/group)
-tests/optional/optional.t: $(GROUP_TEST)
 $(B)/tests/optional/group.o: tests/optional/group.c $(CC_STAMP) $(BACKEND_STAMP)
 	$(call c_object,-I$(dir $(shell command -v $(NVCC)))../include -Wno-unused-function)
-$(GROUP_TEST): %: %.o $(MPI_CHAPTERS:gpu_chapter_%=$(B)/gpu/%.o) $(COMMON) $(LINK_STAMP)
-	$(program)
