@@ -197,7 +197,7 @@ sub said_survey {
     require './tests/bench/survey';
     my $run = newest('experiment survey', $card, sub { my $of = Survey::seed_of($_[0]{file}) // 0; return $of == ($seed // $of) })
         // refuse_block("no CSV in tests/bench/results has a survey");
-    return ($run, Survey::said($run->{file}));
+    return ($run, Survey::said(Survey::seed_of($run->{file}), $run->{cell}));
 }
 
 sub survey {

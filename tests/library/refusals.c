@@ -1,5 +1,5 @@
-/* refusals - does libgemm09 refuse every wrong argument, with the right words, without a GPU? library.t looks whether it
- * prints anything. Linked with libgemm09.so alone: gemm09.h needs nothing of CUDA. */
+/* refusals - does libgemm09 refuse every wrong argument, with the right words, without a GPU? library.t looks whether
+ * it prints anything. Linked with libgemm09.so alone: gemm09.h needs nothing of CUDA. */
 #include "tap.h"
 
 #include <stdlib.h>
