@@ -160,7 +160,7 @@ static void rejects_one_step(int k) {
                 if (bf16_value(*bits) == 0) {
                     zeros++;
                     *bits = 0x8000;
-                    accepted += (int)look().wrong; /* -0 is as right as 0 */
+                    accepted += (int)look().wrong;      /* -0 is as right as 0 */
                     *bits = step > 0 ? 0x0001 : 0x8001; /* the smallest numbers next to zero */
                 } else {
                     *bits = (bf16)(*bits + step);
