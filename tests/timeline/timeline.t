@@ -130,7 +130,7 @@ sub says_busy {
 
 # ---- every chapter on the model
 
-my (%busy, %json);
+my %json;
 for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
     my ($chapter) = $directory =~ m{([^/]+)$};
     my ($program, $files) = ("$directory/$chapter --on model", "$work/$chapter");
@@ -141,7 +141,6 @@ for my $directory (split ' ', $ENV{CHAPTER_DIRS}) {
         like($out, qr/right  .*recorded/, "$chapter: the launch is checked");
         like($picture, qr/steps show order and overlap; they are not time/, "$chapter: says that steps are no time");
         like($picture, qr/^(?:warp|consumer|warpgroup) \d .*E/m, "$chapter: shows the epilogue") unless $chapter =~ /^01/;
-        ($busy{$chapter}) = $out =~ /^tensor cores had work in ([0-9.]+) %/m;
     }
     runs("$program --timeline-svg $files.svg --trace $files.json --trace-events $files.csv", "$chapter: SVG, JSON and events");
     my $svg = slurp("$files.svg");
@@ -276,19 +275,13 @@ for ([ $right, '', 'an empty file' ], [ 'warp,', '', 'other columns' ], [ '# m '
     is(($? >> 8) . ' ' . ($said =~ tr/\n//), '2 1', "$name: refused in a line") or diag($said);
 }
 
-# ---- what the talk's pictures show
+# ---- what the page of 08 says
 
-my ($slow, $hidden, $buffered) = map { int $busy{$_} } qw(02_smem_tiled 03_cp_async_multistage 04_regfile_double_buffer);
-ok($slow < $hidden && $hidden < $buffered,
-    "tensor cores are busier in 03 than in 02 ($slow %, $hidden %) and in 04 than in 03 ($buffered %)");
-my (@epilogues, @products, %tiles);
-for (split /\n/, slurp("$work/08_persistent_pingpong.csv")) {
-    my ($kind, undef, undef, $warp, $unit, undef, undef, undef, $row, $column, undef, $spans) = split /,/;
-    push @epilogues, map { [split /:/] } split / /, $spans if $kind eq 'epilogue' && $warp == 4;
-    push @products, map { [split /:/] } split / /, $spans if $kind eq 'wgmma' && $unit == 2;
-    $tiles{"$row,$column"} = 1 if $kind eq 'tile' && $warp >= 4;
-}
-ok((grep { my $e = $_; grep { $_->[0] < $e->[1] && $_->[1] > $e->[0] } @products } @epilogues),
+my @of_08 = events(slurp("$work/08_persistent_pingpong.csv"));
+my @epilogues = grep { $_->{kind} eq 'epilogue' && $_->{warp} == 4 } @of_08;
+my @products = grep { $_->{kind} eq 'wgmma' && $_->{unit} == 2 } @of_08;
+my %tiles = map { $_->{kind} eq 'tile' && $_->{warp} >= 4 ? ("$_->{row},$_->{column}" => 1) : () } @of_08;
+ok((grep { my $e = $_; grep { $_->{begin} < $e->{end} && $_->{end} > $e->{begin} } @products } @epilogues),
     '08: an epilogue of consumer 0 lies under the math of consumer 1');
 cmp_ok(scalar keys %tiles, '>=', 3, '08: over at least three tiles');
 
