@@ -16,8 +16,6 @@ HOST_DEVICE float e4m3_value(e4m3 bits) {
     return bits & 0x80 ? -size : size;
 }
 
-HOST_DEVICE int e4m3_is_nan(e4m3 bits) { return (bits & 0x7f) == 0x7f; }
-
 /* Rounds to nearest even, in one step; larger values become 448, as in cvt.rn.satfinite. */
 HOST_DEVICE e4m3 round_to_e4m3(double value) {
     double size = fabs(value);

@@ -13,9 +13,9 @@ static void e4m3_by_its_bits(void) {
     int values = 0, same = 0, nan = 0, midpoints = 0, beside = 0;
     for (int bits = 0; bits < 256; bits++) {
         float value = e4m3_value((e4m3)bits), other = matrix_element(MATRIX_E4M3, (uint32_t)bits);
-        nan += e4m3_is_nan((e4m3)bits);
-        if (e4m3_is_nan((e4m3)bits)) {
-            same += isnan(value) && isnan(other);
+        if (isnan(value)) {
+            nan++;
+            same += isnan(other);
             continue;
         }
         values += value == other && !signbit(value) == !(bits & 0x80);
@@ -36,7 +36,7 @@ static void e4m3_by_its_bits(void) {
        "the largest is 448, the least normal 2^-6, the least of all 2^-9");
     ok(round_to_e4m3(1e30) == 0x7e && round_to_e4m3(-465) == 0xfe && round_to_e4m3(INFINITY) == 0x7e,
        "what is too large becomes 448");
-    ok(e4m3_is_nan(round_to_e4m3(NAN)), "NaN stays NaN");
+    ok(isnan(e4m3_value(round_to_e4m3(NAN))), "NaN stays NaN");
     ok(round_to_e4m3(-0.0) == 0x80 && round_to_e4m3(-1e-9) == 0x80, "zero keeps its sign");
 }
 

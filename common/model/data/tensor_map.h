@@ -118,9 +118,9 @@ void tensor_chunk_load(const TensorChunk *chunk, uint8_t shared[TENSOR_CHUNK_BYT
 /* What a store does with the chunk: writes bytes begin .. end - 1 to global memory. */
 void tensor_chunk_store(const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
-/* The same for a reduction with .add. Returns 0, or 1 if the model cannot add elements of the map's type. */
+/* The same for a reduction with .add, of a type whose elements the model can add. */
 int tensor_can_add(const TensorMap *map);
-int tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
+void tensor_chunk_add(const TensorMap *map, const TensorChunk *chunk, const uint8_t shared[TENSOR_CHUNK_BYTES]);
 
 /* NULL, or why a load may not start at these coordinates (a string that holds until the next call): the hardware traps
  * with an illegal-instruction error. */
