@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
             continue;
         }
         if (seeds > 0) {
-            check(*c, is_long && (*c)->rule == NULL ? 30 : seeds);
+            check(*c, is_long && (*c)->rule == NULL ? 40 : seeds);
         } else {
             show(*c, policy);
         }
