@@ -68,8 +68,9 @@ asan:
 run-coverage: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)rm -f $(B)/*/*.gcda $(B)/*/*/*.gcda
 	$(Q)$(MAKE) --no-print-directory run-instrumented
-	$(Q)$(subst gcc,gcov,$(CC)) -n $(B)/model_core/*.gcda $(B)/model_core/*/*.gcda | \
-	    grep --no-group-separator -A 1 "^File 'common/model" | paste - -
+	$(Q)gcov=$$(printf '%s\n' '$(CC)' | sed 's,gcc\([^/]*\)$$,gcov\1,') && \
+	    $$gcov -n $(B)/model_core/*.gcda $(B)/model_core/*/*.gcda >$(B)/gcov.txt && \
+	    grep --no-group-separator -A 1 "^File 'common/model" $(B)/gcov.txt | paste - -
 run-asan: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) --no-print-directory run-instrumented
 	@echo "clean under -fsanitize=address,undefined"
