@@ -613,17 +613,12 @@ static int push_pause_ns(const Params *p, int bn) {
 }
 
 /* The work of the busiest CTA, in columns of tiles: in each wave a tile of bn columns, plus the time of 20 columns for
- * work that does not depend on the width. gather_a: the own rows' tiles fill waves of their own, in which the other
- * rows arrive; in a single wave CTAs wait for them, for the time of 30 columns. All ranks must choose the same width.
- */
+ * work that does not depend on the width. In a single wave of gather_a, CTAs wait for the rows of other ranks, for the
+ * time of 30 columns. All ranks must choose the same width. */
 static double cost(const Variant *v, const Gemm *g) {
     Ranks ranks = ranks_of(g);
-    int tiles = tiles_of(&ranks, g, v, 0), own = v->schedule == GATHER_A ? tiles / ranks.count : 0;
-    int waves = ceil_div(own, g->sm_count) + ceil_div(tiles - own, g->sm_count);
-    double columns = waves * (v->bn + 20);
-    if (v->schedule == GATHER_A && tiles <= g->sm_count) {
-        columns = v->bn + 20 + 30;
-    }
+    int waves = ceil_div(tiles_of(&ranks, g, v, 0), g->sm_count);
+    double columns = waves * (v->bn + 20) + (v->schedule == GATHER_A && waves == 1 ? 30 : 0);
     return v->schedule == (int)ranks.pattern ? columns : INFINITY;
 }
 
