@@ -21,6 +21,14 @@ cmp_ok(scalar(grep { $_->[0] < 64 } @shapes), '>=', 30, 'some have few rows');
 # SEED=commit is made from the hash of the commit that is measured.
 is(Survey::seed_of_commit('0012abcdef'), 1000 + 0x12abc, 'seven digits of it, and 1000');
 is((Patches::output('COMMIT=unknown tests/bench/survey commit 12'))[1], 255, 'none without a commit');
+
+# Without a GPU nothing is measured, and what an earlier survey of this seed has measured is not shown.
+Patches::store("$scratch/bench", "#!/bin/sh\necho no GPU\nexit 3\n");
+chmod 0755, "$scratch/bench";
+mkdir 'build';
+is(join(' ', Patches::output("BENCH=$scratch/bench tests/bench/survey 7 12")), "no GPU\n 3", 'it ends as the bench has ended');
+isnt((Patches::output('BENCH=false tests/bench/survey 7 12'))[1], 0, '... and fails where the bench has written no CSV');
+unlink 'build/survey_7';
 # made_up(FILES): those whose seed is not that of each row's commit.
 sub made_up {
     return grep { my $seed = Survey::seed_of($_); grep { $seed != (Survey::seed_of_commit((split /,/)[2]) // 0) } grep { !/^gpu,/ } split /^/, Patches::contents($_) } @_;
