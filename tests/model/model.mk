@@ -70,7 +70,8 @@ run-coverage: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)$(MAKE) --no-print-directory run-instrumented
 	$(Q)gcov=$$(printf '%s\n' '$(CC)' | sed 's,gcc\([^/]*\)$$,gcov\1,') && \
 	    $$gcov -n $(B)/model_core/*.gcda $(B)/model_core/*/*.gcda >$(B)/gcov.txt && \
-	    grep --no-group-separator -A 1 "^File 'common/model" $(B)/gcov.txt | paste - -
+	    grep --no-group-separator -A 1 "^File 'common/model" $(B)/gcov.txt >$(B)/gcov_of_model.txt && \
+	    paste - - <$(B)/gcov_of_model.txt
 run-asan: $(INSTRUMENTED:%=$(B)/%)
 	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) --no-print-directory run-instrumented
 	@echo "clean under -fsanitize=address,undefined"
