@@ -94,8 +94,8 @@ my ($variant) = contents('tests/bench/plans/experiments') =~ /^swizzle \| ([^|]*
 store($made, "${h}NVIDIA MADE,2099-01-01,later,swizzle,8,8,8,$variant,4,4,4,,1500,100,1.0,13.0,\n");
 my $counts = "$results/nvidia_made_2099-01-01_counts.csv";
 store($counts, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\nNVIDIA MADE,2099-01-01,later,swizzle,$variant,8,8,8,7,7,7,million conflicts\n");
-like(try("$figures --print 'experiment swizzle nvidia_made'"), qr/^\| at 8³ \|.*^\| \Q$variant\E \| 4\.0 \| 1\.000 \| 1500 \| 7 \| 100 \| 25\.000 \|\n\nWithout a figure: \w/ms,
-    'an experiment, with power and counts, and what has no figure');
+like(try("$figures --print 'experiment swizzle nvidia_made'"), qr/^\| at 8³ \|.*^\| \Q$variant\E \| 4\.0 \| 1\.000 \| 1500 \| 7 \| 100 \| 25\.000 \|\n\nWithout a figure: \w.*_ladder\.csv\)\)\.$/ms,
+    'an experiment, with power and counts, what has no figure, and the file of the figures');
 unlink "$directory/$counts";
 unlink "$directory/$made";
 
@@ -111,7 +111,11 @@ like(try("$figures --print 'survey 1235 nvidia_made'"), qr/^Not measured/, 'anot
 is(try("$figures --print 'survey 1234 nvidia_made'"), try("$figures --print 'survey nvidia_made'"), 'named, it is the same');
 my ($shape) = join ' x ', split /,/, $drawn[0];
 like(try("$figures --print 'surveyed nvidia_made'"), qr/^<g transform="translate\([\d.]+ 270\.0\)"><circle.*<title>\Q$shape\E: 0\.800</m, 'its picture has a mark for each shape, that says which');
-unlink "$directory/$made";
+(my $other = $made) =~ s/1234/1235/;
+my ($drawn) = map { s/x/,/gr } Survey::shapes(1235, 1);
+store($other, "${h}NVIDIA MADE,2099-01-01,later,survey,$drawn,cuBLAS,2,2,2,,,,1.0,13.0,\nNVIDIA MADE,2099-01-01,later,survey,$drawn,09 planned,1,1,1,,,,1.0,13.0,\n");
+like(try("$figures --print 'survey $_->[0] nvidia_made'"), qr/^\| 09 planned, to cuBLAS \| $_->[1] .*^Seed $_->[0]\. /ms, "of two seeds at one commit, $_->[0]") for [ 1234, 2 ], [ 1235, 1 ];
+unlink "$directory/$made", "$directory/$other";
 
 # ---- what is refused
 
