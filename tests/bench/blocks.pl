@@ -204,6 +204,9 @@ sub experiment {
     my @variants = variants($name);
     my $run = newest("experiment $name", $card) // refuse_block("no CSV in $RESULTS has this experiment");
     my @units = @{ $run->{units} // [] };
+    for my $of (values %{ $run->{cell} }) { # what was counted alone has no figure
+        delete @$of{ grep { !defined $of->{$_}{median} } keys %$of };
+    }
     my %seen;
     my @sizes = grep { !$seen{$_}++ } map { $_->[0] } @{ $run->{rows} };
     my @missing = grep { my $variant = $_; !grep { $run->{cell}{$_}{$variant} } @sizes } map { $_->[0] } @variants;

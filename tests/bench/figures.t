@@ -93,7 +93,8 @@ like(try("$figures --print 'ladder nvidia_made'"), qr/^\| \[07_\w+\]\(\S+\) [\w,
 my ($variant) = contents('tests/bench/plans/experiments') =~ /^swizzle \| ([^|]*?) *\|/m;
 store($made, "${h}NVIDIA MADE,2099-01-01,later,swizzle,8,8,8,$variant,4,4,4,,1500,100,1.0,13.0,\n");
 my $counts = "$results/nvidia_made_2099-01-01_counts.csv";
-store($counts, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\nNVIDIA MADE,2099-01-01,later,swizzle,$variant,8,8,8,7,7,7,million conflicts\n");
+store($counts, "gpu,date,commit,experiment,variant,m,n,k,median,min,max,unit\nNVIDIA MADE,2099-01-01,later,swizzle,$variant,8,8,8,7,7,7,million conflicts\n"
+    . join '', map { "NVIDIA MADE,2099-01-01,later,swizzle,$_,8,8,8,0,0,0," . ($_ eq '03' ? 'hang' : 'million conflicts') . "\n" } '03', '05');
 like(try("$figures --print 'experiment swizzle nvidia_made'"), qr/^\| at 8³ \|.*^\| \Q$variant\E \| 4\.0 \| 1\.000 \| 1500 \| 7 \| 100 \| 25\.000 \|\n\nWithout a figure: \w.*_ladder\.csv\)\)\.$/ms,
     'an experiment, with power and counts, what has no figure, and the file of the figures');
 unlink "$directory/$counts";
