@@ -137,12 +137,10 @@ sub same {
     }, @bugs);
 }
 
-# gpu_table(PATCH...): for tests/gpu/bugs.c. The chapters most worth knowing about come first: a run that is broken off
-# has them.
+# gpu_table(PATCH...): for tests/gpu/bugs.c.
 sub gpu_table {
-    my %order = ('07' => 1, '08' => 2, '06' => 3, '05' => 4);
     my $compiler = compiler();
-    for my $p (sort { ($order{ $a->{number} } // 9) <=> ($order{ $b->{number} } // 9) } grep { !is_for_blackwell($_) } chosen(@_ ? @_ : 'bugs')) {
+    for my $p (grep { !is_for_blackwell($_) } chosen(@_ ? @_ : 'bugs')) {
         my (undef, $notes) = object($p);
         my $symbol = symbol($p);
         my $compiles = -e "$p->{build}/$symbol.o";

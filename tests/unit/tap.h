@@ -42,14 +42,10 @@ __attribute__((format(printf, 1, 2))) static inline int diag(const char *format,
 }
 
 static inline int is_int(long long got, long long expected, const char *name) {
-    return ok(got == expected, "%s", name) || diag("got %lld, expected %lld", got, expected);
+    return ok(got == expected, "%s", name) ||
+           diag("got %lld (0x%llx), expected %lld (0x%llx)", got, got, expected, expected);
 }
 
-static inline int is_hex(unsigned long long got, unsigned long long expected, const char *name) {
-    return ok(got == expected, "%s", name) || diag("got 0x%llx, expected 0x%llx", got, expected);
-}
-
-/* Does `text` contain `part`? */
 static inline int contains(const char *text, const char *part, const char *name) {
     return ok(strstr(text, part) != NULL, "%s", name) || diag("\"%s\" does not contain \"%s\"", text, part);
 }

@@ -117,10 +117,10 @@ static void test_additions(void) {
     words[0] = 0x3f80;
     ok(tensor_can_add(&map), "bf16 can be added");
     tensor_chunk_add(&map, &chunk, (const uint8_t *)words);
-    is_hex(matrix[0], 0x4380, "... 256 + 1 rounds to even: 256");
+    is_int(matrix[0], 0x4380, "... 256 + 1 rounds to even: 256");
     words[0] = 0x4040;
     tensor_chunk_add(&map, &chunk, (const uint8_t *)words);
-    is_hex(matrix[0], 0x4382, "... 256 + 3 rounds to even: 260");
+    is_int(matrix[0], 0x4382, "... 256 + 3 rounds to even: 260");
 
     Arguments a = RIGHT;
     a.type = TENSOR_FLOAT16;
@@ -131,11 +131,11 @@ static void test_additions(void) {
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 static void test_descriptor(void) {
-    is_hex(wgmma_descriptor_decode(0x800a002002003fffu).unknown, 0, "a descriptor without other bits");
-    is_hex(wgmma_descriptor_decode(0x3ff1c000c000c000u).unknown, 0x3ff1c000c000c000u, "bits that belong to no field");
-    is_hex(wgmma_descriptor_fields(0xfffc0400, 0, 0, WGMMA_SWIZZLE_NONE), 0x40,
+    is_int(wgmma_descriptor_decode(0x800a002002003fffu).unknown, 0, "a descriptor without other bits");
+    is_int(wgmma_descriptor_decode(0x3ff1c000c000c000u).unknown, 0x3ff1c000c000c000u, "bits that belong to no field");
+    is_int(wgmma_descriptor_fields(0xfffc0400, 0, 0, WGMMA_SWIZZLE_NONE), 0x40,
            "address bits from 18 on reach no field");
-    is_hex(wgmma_descriptor_fields(0x3fff0, 0x3fff0, 0x3fff0, WGMMA_SWIZZLE_32B), 0xc0003fff3fff3fff,
+    is_int(wgmma_descriptor_fields(0x3fff0, 0x3fff0, 0x3fff0, WGMMA_SWIZZLE_32B), 0xc0003fff3fff3fff,
            "the largest of all");
 }
 
@@ -251,7 +251,7 @@ static void test_tcgen05(void) {
     }
     ok(count > 60 && right == count, "%d of %d vectors from CuTe's headers are as our functions say", right, count);
     ok(noticed == count, "... and a bit of any that is another is noticed");
-    is_hex(tcgen05_descriptor_k_major_128b(0), 0x4000404000010000, "a K-major tile with the 128-byte swizzle");
+    is_int(tcgen05_descriptor_k_major_128b(0), 0x4000404000010000, "a K-major tile with the 128-byte swizzle");
     /* Shapes that CuTe's vectors lack: with sums in f16, of tf32 and of int8, all of which are refused. */
     static const uint32_t others[] = {0x04100010, 0x04100000, 0x08200910, 0x082004a0};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
