@@ -282,8 +282,9 @@ typedef enum {
     MODEL_ARRIVE_EXPECT_REMOTE
 } ModelDeed;
 void model_mbarrier_do(ModelDeed deed, void *bar, int rank, int bytes, const char *here);
-/* How it asks for a phase: once, by test_wait; by try_wait, when others may go on, or not, since how long it suspends a
- * thread nobody says; or until it gets a yes, by an acquire of .cta or .cluster scope. */
+/* How a thread asks whether a phase is complete. MODEL_TEST: once. MODEL_TRY: once, but other threads may run first,
+ * because the manual does not say how long try_wait suspends a thread. MODEL_WAIT, MODEL_WAIT_CLUSTER: until the phase
+ * is complete, with an acquire of .cta or .cluster scope. */
 typedef enum { MODEL_TEST, MODEL_TRY, MODEL_WAIT, MODEL_WAIT_CLUSTER } ModelAsking;
 int model_mbarrier_ask(ModelAsking how, void *bar, uint32_t parity, const char *here);
 

@@ -47,7 +47,7 @@ sub gaps_text ($run, @kernels) {
         $text .= " $kernel has not been measured yet." if $gaps == @BOUND;
         push @partly, $kernel if $gaps && $gaps < @BOUND;
     }
-    return $text . (@partly ? ' ' . listed(@partly) . ' ran at some of the seven only, and the mean is over these.' : '');
+    return $text . (@partly ? ' ' . listed(@partly) . ' was measured at only some of these seven, and its mean covers those.' : '');
 }
 
 sub link_text { my ($file) = @_; return '[' . ($file =~ s{.*/}{}r) . "]($root$file)" }

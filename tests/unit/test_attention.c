@@ -125,7 +125,7 @@ static void reference_is_the_formula(int queries, int heads, int keys, Heads lay
     ok(faults == 0, "%s, %s, %d x %d heads of %d, %d of K and V, %d queries, %d keys%s: the reference is the formula",
        kind_record(kind)->name, data_names[data], a->batches, heads, layout.size, a->kv_heads, queries, keys,
        layout.causal ? ", causal" : "");
-    is_int(none, layout.causal && queries > keys ? a->batches * heads * (queries - keys) : 0, "so many have no key");
+    is_int(none, layout.causal && queries > keys ? a->batches * heads * (queries - keys) : 0, "queries without a key");
     problem_close(&p);
 }
 

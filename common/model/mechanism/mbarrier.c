@@ -259,7 +259,7 @@ int model_mbarrier_ask(ModelAsking how, void *bar, uint32_t parity, const char *
     const char *what = text[how];
     Barrier *b = own(t, bar, site, what);
     POST(MBARRIER_WAIT, .thread = t, .barrier = b, .parity = parity, .site = site, .what = what);
-    parity &= 1; /* all that the barrier looks at */
+    parity &= 1; /* the barrier reads only this bit */
     if (how == MODEL_TRY) {
         thread_pause(t);
     }

@@ -299,7 +299,7 @@ ON(count, MMA) {
     }
     c->fragments = 0;
     counts[COUNT_MMA]++;
-    counts[COUNT_MMA_BEHIND] += (unsigned)follows;
+    counts[COUNT_MMA_AFTER_LDMATRIX] += (unsigned)follows;
     counts[COUNT_TENSOR_FLOP] += 2 * 16 * 8 * MATRIX_K;
 }
 
